@@ -99,6 +99,20 @@ bool sim_disk_misdirect(struct sim_disk *disk, const char *name, const char *vic
 bool sim_disk_misdirect_any(struct sim_disk *disk); /* Both drawn. */
 void sim_disk_overlays(struct sim_disk *disk, bool on);
 
+/* While the node does not run. `what` picks one of the eight places of sim_disk_spoil.c, or above
+ * that a file; `other` is the disk whose files come in the place of these. Returns how many files
+ * it was done to; 0 = nothing. */
+enum sim_spoil {
+    SPOIL_GONE = 0,
+    SPOIL_EMPTIED,
+    SPOIL_CUT, /* At a drawn length. */
+    SPOIL_OLDER,
+    SPOIL_FOREIGN,
+    SPOIL_COUNT
+};
+uint32_t sim_disk_spoil(struct sim_disk *disk, const struct sim_disk *other, enum sim_spoil how,
+                        uint32_t what);
+
 /* No more drawn errors, stalls and overlays, a limit on space no more: for the phase in which all
  * must end well. */
 void sim_disk_calm(struct sim_disk *disk);

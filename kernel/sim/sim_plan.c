@@ -33,6 +33,8 @@ static const struct {
     [SIM_SLOW_LINK] = {"slowlink", 5},
     [SIM_FORCE] = {"force", 1},
     [SIM_OPTIONS] = {"options", 3},
+    [SIM_KEEP] = {"keep", 1},
+    [SIM_SPOIL] = {"spoil", 4},
 };
 
 struct sim_event *sim_plan_at(struct sim_plan *plan, uint64_t at_us, enum sim_action action)

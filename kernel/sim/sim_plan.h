@@ -39,6 +39,10 @@
  *   hang NODE MS         the process does not run for so long, its links stay open
  *   slownode NODE TIMES MS       each round of its threads takes so many times SIM_ROUND_US
  *   slowlink A B DELAY_MS KBPS MS   both ways: takes longer, lets so many KB pass a second
+ *   keep NODE            its files are remembered as they are now
+ *   spoil NODE HOW WHAT MS   all data nodes end as with halt, and before they begin new lives
+ * within MS some of the node's files (WHAT: sim_disk_spoil.c) are removed (HOW 0), emptied (1), cut
+ * (2), those of its last `keep` (3) or of its neighbour (4). MS 0: the node ends alone
  */
 enum sim_action {
     SIM_CUT = 1,
@@ -65,6 +69,8 @@ enum sim_action {
     SIM_SLOW_LINK,
     SIM_FORCE,
     SIM_OPTIONS,
+    SIM_KEEP,
+    SIM_SPOIL,
     SIM_ACTION_COUNT
 };
 

@@ -274,6 +274,8 @@ void sim_apply(struct sim_world *world, const struct sim_event *event)
     case SIM_SINGLE:
     case SIM_PACE:
     case SIM_OPTIONS:
+    case SIM_KEEP:
+    case SIM_SPOIL:
         if (world->options.action != NULL) world->options.action(world->options.context, event);
         break;
     case SIM_POWER_OP:

@@ -147,6 +147,10 @@ static void on_action(void *context, const struct sim_event *event)
         operator_action(run, event);
         return;
     }
+    if (event->action == SIM_KEEP || event->action == SIM_SPOIL) {
+        spoil_action(run, event);
+        return;
+    }
     if (event->action == SIM_PACE) {
         order_action(run, event);
         return;

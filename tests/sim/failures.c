@@ -226,6 +226,7 @@ bool failures_allowed(struct run *run, const struct sim_event *event)
     if (event->action == SIM_OPTIONS) return true;
     if (run->durability.down) /* All are on their way back. */
         return !is_data(arg[0]) || (run->swarm.operated && arg[0] == 0);
+    if (event->action == SIM_KEEP || event->action == SIM_SPOIL) return spoil_allowed(run, event);
     if (event->action == SIM_KILL && is_data(arg[0])) {
         good = sim_alive(run->world, arg[0]) && one_survivable(run, arg[0], &halves);
         figure = &figures->kills;
@@ -444,6 +445,9 @@ void failures_watch(struct run *run)
             /* As the process that stands by it does: what is damaged is not tried twice. */
             if (lives_damaged(sim_exit_of(run->world, id)->code))
                 sim_config(run->world, id)->stand_aside = 1;
+            /* And as the operator does: what belongs to somebody else is cleared away. */
+            if (lives_foreign(run, sim_exit_of(run->world, id)->code))
+                (void)sim_disk_spoil(sim_disk_of(run->world, id), NULL, SPOIL_GONE, 0);
             operator_begin(run, i);
             sim_restart(run->world, id);
             if (run->swarm.disk && sim_disk_armed(sim_disk_of(run->world, id)))
@@ -722,6 +726,7 @@ void failures_draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct
     }
     for (uint32_t i = 0; i < incidents; i++)
         draw_incident(plan, swarm, rng, rng_below(rng, span_us));
+    if (swarm->spoil) spoil_draw(plan, swarm, span_us);
     if ((swarm->faults & FAULT_SINGLE) != 0) single_draw(plan, swarm, span_us);
     order_draw(plan, swarm, span_us);
     pace_draw_plan(plan, swarm, rng, span_us);
@@ -777,6 +782,8 @@ void failures_print(const struct failure_figures *f)
         (unsigned long long)f->misled);
     if (f->refused > 0)
         printf("--initial was refused %llu times\n", (unsigned long long)f->refused);
+    if (f->spoiled > 0)
+        printf("files changed between two lives %llu times\n", (unsigned long long)f->spoiled);
     pace_print(f);
     recovery_print(f);
     if (f->deltas + f->given_up == 0) return;

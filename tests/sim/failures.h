@@ -45,6 +45,13 @@ bool operator_refused(struct run *run, uint32_t id, uint32_t code);
 void operator_draw_swarm(struct swarm *swarm); /* After all else but copies. */
 void operator_draw_plan(struct sim_plan *plan, const struct swarm *swarm);
 
+/* spoil.c: a node's files are changed while it does not run. */
+bool spoil_allowed(struct run *run, const struct sim_event *event);
+void spoil_action(struct run *run, const struct sim_event *event);
+void spoil_draw(struct sim_plan *plan, const struct swarm *swarm, uint64_t span_us);
+void spoil_draw_faults(struct swarm *swarm); /* After swarm_draw_failures(). */
+void spoil_free(struct run *run);
+
 /* pace.c: slow nodes and links. */
 bool pace_slow_node(struct run *run, const struct sim_event *event); /* False: not now. */
 void pace_blame(struct run *run, uint32_t id, uint64_t for_us);

@@ -136,13 +136,19 @@ static bool faulty(const struct run *run, uint32_t actions)
 }
 
 #define FAULTS_ERROR  (1u << SIM_DISK_FULL | 1u << SIM_DISK_ERROR)
-#define FAULTS_DAMAGE (1u << SIM_DISK_ROT | 1u << SIM_DISK_MISDIRECT)
+#define FAULTS_DAMAGE (1u << SIM_DISK_ROT | 1u << SIM_DISK_MISDIRECT | 1u << SIM_SPOIL)
+
+bool lives_foreign(const struct run *run, uint32_t code)
+{
+    return strcmp(class_of(code), "configuration") == 0 && faulty(run, 1u << SIM_SPOIL);
+}
 
 bool lives_disk_code(const struct run *run, uint32_t code)
 {
     const char *class = class_of(code);
     if (!run->swarm.disk || code == EXIT_SEND_BUFFER_FULL || code == EXIT_REDO_FULL) return false;
     if (strcmp(class, "resource") == 0) return faulty(run, FAULTS_ERROR | 1u << SIM_DISK_STALL);
+    if (lives_foreign(run, code)) return true;
     if (code == EXIT_DATA_GIVEN_UP) return faulty(run, FAULTS_DAMAGE | FAULTS_ERROR);
     if (strcmp(class, "damage") != 0) return false;
     return faulty(run, FAULTS_DAMAGE) || (code != EXIT_REDO_DAMAGED && faulty(run, FAULTS_ERROR));

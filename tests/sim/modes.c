@@ -16,6 +16,13 @@ static const struct {
 } apart[] = {
     {MODE_DISK, MODE_DISKLESS, "nodes have files or they have none"},
     {MODE_FAILURES, MODE_REJOIN, "whoever is lost comes back or stays away"},
+    {MODE_SPOIL, MODE_DISK, "it has files already"},
+    {MODE_SPOIL, MODE_DISKLESS, "there have to be files"},
+    {MODE_SPOIL, MODE_FAILURES, "whoever is lost comes back"},
+    {MODE_SPOIL, MODE_REJOIN, "whoever is lost comes back already"},
+    {MODE_SPOIL, MODE_TAMPER, "no loss is sure to be survived when words are damaged"},
+    {MODE_SPOIL, MODE_OPERATOR, "each of the two says how whoever is lost begins again"},
+    {MODE_SPOIL, MODE_HOSTILE, "the others need not survive two faults at once"},
     {MODE_TAMPER, MODE_DISKLESS,
      "damaged words may cost the cluster, and what was durable has to come back from files"},
     {MODE_TAMPER, MODE_FAILURES, "no loss is sure to be survived when words are damaged"},

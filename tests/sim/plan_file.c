@@ -121,14 +121,17 @@ void case_apply(const struct sim_case *test, struct run *run)
     struct swarm *swarm = &run->swarm;
     swarm_draw(swarm, test->seed);
     bool operated = case_has(test, MODE_OPERATOR);
-    swarm->rejoin = operated || case_has(test, MODE_REJOIN);
     bool hostile = case_has(test, MODE_HOSTILE);
+    swarm->spoil = case_has(test, MODE_SPOIL);
+    swarm->rejoin = operated || swarm->spoil || case_has(test, MODE_REJOIN);
     bool failures = swarm->rejoin || hostile || case_has(test, MODE_FAILURES);
     bool tamper = case_has(test, MODE_TAMPER);
     if (failures) swarm_draw_failures(swarm);
     bool drawn = !failures && !case_has(test, MODE_DISKLESS) && swarm_has_files(test->seed);
-    if (case_has(test, MODE_DISK) || tamper || operated || drawn) swarm_draw_disk(swarm);
+    if (case_has(test, MODE_DISK) || tamper || operated || swarm->spoil || drawn)
+        swarm_draw_disk(swarm);
     if (operated) operator_draw_swarm(swarm);
+    if (swarm->spoil) spoil_draw_faults(swarm);
     if (test->jobs != 0) swarm->jobs = test->jobs;
     if (test->clients != 0 && test->clients <= CLIENTS_MAX) swarm->clients = test->clients;
     if (test->sessions != 0 && test->sessions <= SESSIONS_MAX) swarm->sessions = test->sessions;

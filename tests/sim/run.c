@@ -716,6 +716,7 @@ void run_free(struct run *run)
     for (uint32_t i = 0; i < run->swarm.clients; i++)
         client_kill(&run->client[i]);
     sim_destroy(run->world);
+    spoil_free(run);
     model_free(run);
     for (uint32_t table = 0; table < TABLES_MAX; table++)
         free(run->def[table]);

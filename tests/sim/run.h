@@ -58,6 +58,7 @@ struct swarm {
     bool orderly;   /* Only by planned stops: nothing may fail that cannot be repeated. */
     bool rejoin;    /* and those that were lost come back. */
     bool operated;  /* As an operator starts them: operator.c. */
+    bool spoil;     /* Files are changed while their node does not run. */
     bool disk;      /* The nodes have files; some commits ask for durability. */
     bool mixed_ldm; /* Not all nodes have the same number of LDM instances. */
     uint32_t id_first, id_step;
@@ -391,6 +392,7 @@ struct failure_figures {
     uint64_t losses, losses_starting, kills, leaves, hangs, cuts, stalls, fenced, starts_again,
         left_out;
     uint64_t rejoins, clusters_lost, clusters_damaged, singles, needless, misled, disks, disk_exits;
+    uint64_t spoiled;                 /* So often files were changed between two lives. */
     uint64_t together, together_lost; /* Returns while others were on their way. */
     uint64_t orders, orders_given_up; /* Changes of the order of replicas. */
     uint64_t overtaken;               /* Who joined earlier was included later. */
@@ -436,6 +438,11 @@ struct failures {
     struct failure_figures *figures; /* NULL = nobody counts. */
 };
 
+/* Files changed between two lives of a node: spoil.c. */
+struct spoil {
+    struct sim_disk *kept[NODE_ID_MAX + 1]; /* By node id: as they once were; NULL = not. */
+};
+
 /* Slow nodes: pace.c. */
 struct pace_watch {
     uint32_t node; /* The one that is, or was last; 0 = none. */
@@ -470,6 +477,7 @@ struct run {
     struct pace_watch pace;
     struct epochs epochs;
     struct tamper tamper;
+    struct spoil spoil;
     struct durability durability;
     char schema_name[64];
     bool set_up_durable; /* The driver's next commits wait for the disk. */
@@ -637,6 +645,8 @@ void reg_check(struct run *run);
 /* lives.c */
 void lives_lost(struct run *run); /* A scenario has ended data nodes: they start again. */
 void lives_action(struct run *run, const struct sim_event *event);
+/* The files are another node's, and the plan has put them there. */
+bool lives_foreign(const struct run *run, uint32_t code);
 bool lives_announced(struct run *run, uint32_t code);
 /* A node that ends with this code says that a disk is to blame, and a fault of the plan may be. */
 bool lives_damaged(uint32_t code); /* It says that the node's files are damaged. */
