@@ -226,7 +226,9 @@ bool failures_allowed(struct run *run, const struct sim_event *event)
     if (event->action == SIM_OPTIONS) return true;
     if (run->durability.down) /* All are on their way back. */
         return !is_data(arg[0]) || (run->swarm.operated && arg[0] == 0);
-    if (event->action == SIM_KEEP || event->action == SIM_SPOIL) return spoil_allowed(run, event);
+    if (event->action == SIM_KEEP || event->action == SIM_SPOIL)
+        return spoil_allowed(run, event) &&
+               (event->action == SIM_KEEP || arg[3] != 0 || one_survivable(run, arg[0], &halves));
     if (event->action == SIM_KILL && is_data(arg[0])) {
         good = sim_alive(run->world, arg[0]) && one_survivable(run, arg[0], &halves);
         figure = &figures->kills;
