@@ -24,7 +24,7 @@ crowd_goes() {
 }
 
 everybody_gets_in() {
-    want 0 "$BIN/ndb_mgm" --try-reconnect=1 -e SHOW
+    want 0 "$BIN/ndb_mgm" -e SHOW
     want_text out '^id=1.*@127.0.0.1.*Nodegroup: 0'
     want 0 "$BIN/ndb_show_tables"
 }
