@@ -194,6 +194,7 @@ static void process_begin(struct sim_process *process)
     process->stopping = false;
     process->hang_until = 0;
     process->slow_until = 0;
+    process->starve_until = 0;
     memset(&process->exit, 0, sizeof process->exit);
     if (process->calls != NULL) {
         sim_task_ready(world, &process->task);
@@ -354,6 +355,24 @@ static uint32_t draw_budget(struct sim_world *world, const struct sim_process *p
     return 1u + (uint32_t)((drawn >> 32) % world->options.budget_max);
 }
 
+#define TURN_US      3000u
+#define GAP_FIRST_US 30000u
+
+/* When the process has a processor again; at once, unless it is starved. */
+static uint64_t turn_of(struct sim_world *world, struct sim_process *process)
+{
+    uint64_t now = world->now_us;
+    if (process->starve_until <= now) return now;
+    if (now >= process->turn_next_us) {
+        process->turn_us = now;
+        process->turn_next_us = now + TURN_US + process->gap_us / 2u +
+                                rng_below(&process->rng, process->gap_us / 2u + 1u);
+        process->gap_us *= 2u;
+        if (process->gap_us > process->gap_max_us) process->gap_us = process->gap_max_us;
+    }
+    return now < process->turn_us + TURN_US ? now : process->turn_next_us;
+}
+
 /* It has begun, and what it does is seen when it ends. */
 static bool round_takes_place(struct sim_world *world, struct sim_thread *thread)
 {
@@ -374,6 +393,11 @@ void sim_run_thread(struct sim_world *world, struct sim_thread *thread)
     if (thread->rest_until < process->hang_until) thread->rest_until = process->hang_until;
     if (thread->rest_until > world->now_us) {
         sim_task_at(world, &thread->task, thread->rest_until);
+        return;
+    }
+    uint64_t turn_us = turn_of(world, process);
+    if (turn_us > world->now_us) {
+        sim_task_at(world, &thread->task, turn_us);
         return;
     }
     if (!round_takes_place(world, thread)) return;
@@ -493,6 +517,23 @@ void sim_slow_node(struct sim_world *world, uint32_t node, uint32_t times, uint6
     if (sim_node(world, node) == NULL) return;
     world->process[node]->slow_round_us = (uint64_t)times * SIM_ROUND_US;
     world->process[node]->slow_until = world->now_us + for_us;
+}
+
+static void starve(struct sim_process *process, uint64_t gap_us, uint64_t for_us)
+{
+    uint64_t now = process->world->now_us;
+    process->starve_until = now + for_us;
+    process->turn_us = process->turn_next_us = now;
+    process->gap_max_us = gap_us;
+    process->gap_us = gap_us < GAP_FIRST_US ? gap_us : GAP_FIRST_US;
+}
+
+void sim_starve(struct sim_world *world, uint32_t node, uint64_t gap_us, uint64_t for_us)
+{
+    for (uint32_t id = 1; id < SIM_NODES; id++) {
+        if ((node == 0 || node == id) && sim_node(world, id) != NULL)
+            starve(world->process[id], gap_us, for_us);
+    }
 }
 
 void sim_hang(struct sim_world *world, uint32_t node, uint64_t us)

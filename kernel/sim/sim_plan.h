@@ -37,12 +37,15 @@
  *   single NODE          single user mode for this client is ordered; 0: its end
  *   pace NODE SLOW       the node is reported slow (1), or well again (0)
  *   hang NODE MS         the process does not run for so long, its links stay open
+ *   starve NODE GAP_MS MS   it gets a processor only once in up to so long, which is reached by and
+ *                        by; NODE 0: all data nodes, as if they shared a machine
  *   slownode NODE TIMES MS       each round of its threads takes so many times SIM_ROUND_US
  *   slowlink A B DELAY_MS KBPS MS   both ways: takes longer, lets so many KB pass a second
  *   keep NODE            its files are remembered as they are now
- *   spoil NODE HOW WHAT MS   all data nodes end as with halt, and before they begin new lives
- * within MS some of the node's files (WHAT: sim_disk_spoil.c) are removed (HOW 0), emptied (1), cut
- * (2), those of its last `keep` (3) or of its neighbour (4). MS 0: the node ends alone
+ *   spoil NODE HOW WHAT MS   all data nodes end as with halt, and before they begin again within MS
+ *                        some of its files (WHAT: sim_disk_spoil.c) are removed (HOW 0), emptied
+ *                        (1), cut (2), those of its last keep (3) or of its neighbour (4)
+ *                        MS 0: the node ends alone
  */
 enum sim_action {
     SIM_CUT = 1,
@@ -71,6 +74,7 @@ enum sim_action {
     SIM_OPTIONS,
     SIM_KEEP,
     SIM_SPOIL,
+    SIM_STARVE,
     SIM_ACTION_COUNT
 };
 

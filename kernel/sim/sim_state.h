@@ -42,6 +42,11 @@ struct sim_process {
     uint64_t hang_until; /* It does not run before. */
     uint64_t slow_until; /* Each round takes... */
     uint64_t slow_round_us;
+    uint64_t starve_until; /* Until then it has a turn now and then: */
+    uint64_t turn_us;      /* the last one began then, */
+    uint64_t turn_next_us; /* the next one begins then; */
+    uint64_t gap_us;       /* the gap before it is not longer than this, */
+    uint64_t gap_max_us;   /* and later ones not than this. */
     bool stopping; /* An orderly stop was asked for; the process ends after this round. */
     uint64_t incarnation;
     struct rng rng;

@@ -255,6 +255,9 @@ void sim_apply(struct sim_world *world, const struct sim_event *event)
     case SIM_SLOW_NODE:
         sim_slow_node(world, arg[0], arg[1], (uint64_t)arg[2] * 1000u);
         break;
+    case SIM_STARVE:
+        sim_starve(world, arg[0], (uint64_t)arg[1] * 1000u, (uint64_t)arg[2] * 1000u);
+        break;
     case SIM_SLOW_LINK:
         sim_slow_link(world, arg[0], arg[1], (uint64_t)arg[2] * 1000u, (uint64_t)arg[3] * 1024u,
                       (uint64_t)arg[4] * 1000u);

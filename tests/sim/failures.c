@@ -255,6 +255,7 @@ bool failures_allowed(struct run *run, const struct sim_event *event)
     }
     if (event->action == SIM_SLOW_NODE || event->action == SIM_SLOW_LINK)
         return slow_allowed(run, event);
+    if (event->action == SIM_STARVE) starve_begins(run, event);
     if (event->action == SIM_SLOW && is_data(arg[0])) pace_blame(run, arg[0], arg[3] * 1000u);
     if (event->action == SIM_HANG && good) pace_blame(run, arg[0], arg[1] * 1000u);
     if (good && figure != NULL)
@@ -313,7 +314,7 @@ bool failures_announced(struct run *run, uint32_t id, uint32_t code)
         if (code == EXIT_DATA_GIVEN_UP) count(&figures_of(run)->given_up);
         return true;
     }
-    if (!good && (code == EXIT_OTHER_NODE_FAILED || code == EXIT_DECLARED_DEAD) &&
+    if (!good && !run->swarm.starved && (code == EXIT_OTHER_NODE_FAILED || code == EXIT_DECLARED_DEAD) &&
         (others_doomed(run, i) || uncounted(run, id))) {
         count(&figures_of(run)->needless);
         good = true;
@@ -718,6 +719,10 @@ void failures_draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct
 {
     if (swarm->operated) {
         operator_draw_plan(plan, swarm);
+        return;
+    }
+    if (swarm->starved) {
+        starve_draw_plan(plan, swarm);
         return;
     }
     uint32_t incidents = between(rng, 1, 4);

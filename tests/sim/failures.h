@@ -52,6 +52,13 @@ void spoil_draw(struct sim_plan *plan, const struct swarm *swarm, uint64_t span_
 void spoil_draw_faults(struct swarm *swarm); /* After swarm_draw_failures(). */
 void spoil_free(struct run *run);
 
+/* starve.c: nodes that run rarely. */
+void swarm_draw_starved(struct swarm *swarm); /* After swarm_draw_failures(). */
+void starve_draw_plan(struct sim_plan *plan, const struct swarm *swarm);
+void starve_begins(struct run *run, const struct sim_event *event);
+/* All agree that this one hangs, so long after it has begun to. */
+void starve_agreed(struct run *run, uint32_t id, uint64_t after_us);
+
 /* pace.c: slow nodes and links. */
 bool pace_slow_node(struct run *run, const struct sim_event *event); /* False: not now. */
 void pace_blame(struct run *run, uint32_t id, uint64_t for_us);

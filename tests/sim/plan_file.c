@@ -122,11 +122,13 @@ void case_apply(const struct sim_case *test, struct run *run)
     swarm_draw(swarm, test->seed);
     bool operated = case_has(test, MODE_OPERATOR);
     bool hostile = case_has(test, MODE_HOSTILE);
+    bool starved = case_has(test, MODE_STARVED);
     swarm->spoil = case_has(test, MODE_SPOIL);
     swarm->rejoin = operated || swarm->spoil || case_has(test, MODE_REJOIN);
-    bool failures = swarm->rejoin || hostile || case_has(test, MODE_FAILURES);
+    bool failures = swarm->rejoin || hostile || starved || case_has(test, MODE_FAILURES);
     bool tamper = case_has(test, MODE_TAMPER);
     if (failures) swarm_draw_failures(swarm);
+    if (starved) swarm_draw_starved(swarm);
     bool drawn = !failures && !case_has(test, MODE_DISKLESS) && swarm_has_files(test->seed);
     if (case_has(test, MODE_DISK) || tamper || operated || swarm->spoil || drawn)
         swarm_draw_disk(swarm);

@@ -68,6 +68,8 @@ static void agreed(struct run *run, const struct node_failrep *rep)
         struct timing *timing = f->fault[i] == SIM_KILL   ? &figures->kill_seen
                                 : f->fault[i] == SIM_HANG ? &figures->hang_seen
                                                           : &figures->cut_seen;
+        if (run->swarm.starved && timing == &figures->hang_seen)
+            starve_agreed(run, data_node_id(run, i), sim_now_us(run->world) - f->fault_us[i]);
         bool kill = timing == &figures->kill_seen;
         if (!kill || !disturbed(run))
             timing_add(run, timing, sim_now_us(run->world) - f->fault_us[i]);

@@ -59,6 +59,7 @@ struct swarm {
     bool rejoin;    /* and those that were lost come back. */
     bool operated;  /* As an operator starts them: operator.c. */
     bool spoil;     /* Files are changed while their node does not run. */
+    bool starved;   /* They run rarely, and none is lost but one that hangs. */
     bool disk;      /* The nodes have files; some commits ask for durability. */
     bool mixed_ldm; /* Not all nodes have the same number of LDM instances. */
     uint32_t id_first, id_step;
@@ -428,6 +429,7 @@ struct failures {
     bool overtaken;                         /* Somebody is being overtaken. */
     bool together[NODE_ID_MAX + 1];         /* Another one was on its way at the same time. */
     uint64_t doomed_until[NODE_ID_MAX + 1]; /* It may have to leave. */
+    uint64_t starved_until;                 /* Some are, or were a moment ago. */
     uint64_t fault_us[NODE_ID_MAX + 1];     /* The first fault since it was started, 0 = none; */
     enum sim_action fault[NODE_ID_MAX + 1]; /* which one. */
     uint64_t

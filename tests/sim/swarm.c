@@ -249,6 +249,7 @@ void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
         "number=%u alter=%u unique=%u own=%u faults=%u",
         swarm->disk ? "files " : "",
         !swarm->failures ? ""
+        : swarm->starved ? "starved "
         : swarm->rejoin  ? "rejoin "
                          : "failures ",
         swarm->data_nodes, swarm->replicas, swarm->ldm, swarm->tc,
