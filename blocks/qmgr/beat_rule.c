@@ -3,7 +3,7 @@
 #include "blocks/qmgr/beat_rule.h"
 
 #define LATE_MAX_MS 60000u
-#define GROWTH      2u /* In each stage the next delay may be so many times the longest. */
+#define GROWTH      4u /* In each stage the next delay may be so many times the longest. */
 
 void beat_note(struct beat_window *window, uint64_t now_ms, uint64_t late_ms)
 {

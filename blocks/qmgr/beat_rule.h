@@ -6,8 +6,8 @@
 #define BEAT_BUCKETS   16u
 #define BEAT_BUCKET_MS 1000u
 /* More than these does patience never add to one stage: in heartbeat intervals, and in all. */
-#define BEAT_INTERVALS_MAX 12u
-#define BEAT_PATIENCE_MS   900u
+#define BEAT_INTERVALS_MAX 14u
+#define BEAT_PATIENCE_MS   1000u
 
 /* The longest delay of each of the last seconds. Zeroed: none. */
 struct beat_window {

@@ -48,6 +48,11 @@ void qmgr_ring_update(struct qmgr *qmgr)
 
 /* --- Patience: failure.md, section 1. --- */
 
+void qmgr_heard(struct qmgr *qmgr, uint32_t node)
+{
+    qmgr->beat.heard_ms[node] = now_ms(&qmgr->block);
+}
+
 /* A newcomer makes its memory and files: how late it is says nothing about the others. */
 void qmgr_beat(struct qmgr *qmgr, uint32_t node, uint64_t late_ms)
 {
@@ -151,5 +156,6 @@ void qmgr_exec_CM_HEARTBEAT(struct block *block, const struct signal *sig)
     uint64_t now = now_ms(block);
     if (qmgr->ring.heard_ms != 0) qmgr_beat(qmgr, qmgr->ring.left, now > due ? now - due : 0);
     qmgr->ring.heard_ms = now;
+    qmgr_heard(qmgr, qmgr->ring.left);
     qmgr->ring.missed = 0;
 }

@@ -159,6 +159,7 @@ void qmgr_exec_PACE_ASK_REP(struct block *block, const struct signal *sig)
         jam();
         return;
     }
+    qmgr_heard(qmgr, ref_node(sig->sender));
     sig_send(block, sig->sender, GSN_PACE_ANSWER_REP, PRIO_A, &rep);
 }
 
@@ -172,6 +173,7 @@ void qmgr_exec_PACE_ANSWER_REP(struct block *block, const struct signal *sig)
         return;
     }
     struct pace_peer *peer = &qmgr->pace.peer[node];
+    qmgr_heard(qmgr, node);
     if (peer->owed == 0 || peer->number != rep->number) {
         jam(); /* Of another life. */
         return;

@@ -341,6 +341,16 @@ static bool may_take_back(const struct qmgr *qmgr, uint32_t node)
            now_ms(&qmgr->block) - reach->asked_ms[node] < qmgr_silence_ms(qmgr, true);
 }
 
+/* How long its answer may take. Behind a starved node's question there may be two that are starved,
+ * so who says other things meanwhile gets the patience twice; and not for ever, because it may not
+ * hear this node. */
+static uint32_t answer_ms(const struct qmgr *qmgr, uint32_t node)
+{
+    uint32_t limit = qmgr_silence_ms(qmgr, suspected(qmgr, node));
+    bool speaks = now_ms(&qmgr->block) - qmgr->beat.heard_ms[node] < limit;
+    return limit + (speaks ? qmgr_patience_ms(qmgr) : 0);
+}
+
 /* Everybody has answered or is silent. */
 static bool complete(struct qmgr *qmgr)
 {
@@ -355,7 +365,7 @@ static bool complete(struct qmgr *qmgr)
         EACH_NODE(node, &wait)
         {
             uint64_t waited = now_ms(&qmgr->block) - reach->asked_ms[node];
-            if (waited < qmgr_silence_ms(qmgr, suspected(qmgr, node))) {
+            if (waited < answer_ms(qmgr, node)) {
                 all = false;
             } else if (!node_mask_has(&reach->silent, node)) {
                 jam_data(node);
@@ -690,6 +700,7 @@ void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig)
         jam();
         return;
     }
+    qmgr_heard(qmgr, node);
     if (node_mask_has(&rep->fenced, qmgr_own(qmgr))) {
         jam();
         qmgr_suspect(qmgr, node, true, "it has fenced this node");

@@ -254,7 +254,8 @@ struct qmgr {
     /* How irregular everything is: what the others and this node do late. */
     struct {
         struct beat_window window;
-        uint32_t told_ms[DATA_NODE_ID_MAX + 1]; /* What each member has said of its own patience. */
+        uint32_t told_ms[DATA_NODE_ID_MAX + 1];  /* What each has said of its own patience. */
+        uint64_t heard_ms[DATA_NODE_ID_MAX + 1]; /* When each was last heard; 0 = never. */
     } beat;
 
     struct qmgr_reach reach;
@@ -391,6 +392,7 @@ void qmgr_ring_update(struct qmgr *qmgr);
 void qmgr_ring_tick(struct qmgr *qmgr);
 void qmgr_exec_CM_HEARTBEAT(struct block *block, const struct signal *sig);
 
+void qmgr_heard(struct qmgr *qmgr, uint32_t node); /* A word of it counts as a sign of life. */
 /* Something came late by so much (0: in time). Counts while the node takes part in failures. */
 void qmgr_beat(struct qmgr *qmgr, uint32_t node, uint64_t late_ms);
 uint32_t qmgr_patience_own_ms(const struct qmgr *qmgr); /* By what this node has seen. */

@@ -365,9 +365,9 @@ static uint64_t turn_of(struct sim_world *world, struct sim_process *process)
     if (process->starve_until <= now) return now;
     if (now >= process->turn_next_us) {
         process->turn_us = now;
-        process->turn_next_us = now + TURN_US + process->gap_us / 2u +
-                                rng_below(&process->rng, process->gap_us / 2u + 1u);
-        process->gap_us *= 2u;
+        process->turn_next_us =
+            now + TURN_US + process->gap_us - rng_below(&process->rng, process->gap_us / 4u + 1u);
+        process->gap_us += process->gap_us / 2u;
         if (process->gap_us > process->gap_max_us) process->gap_us = process->gap_max_us;
     }
     return now < process->turn_us + TURN_US ? now : process->turn_next_us;

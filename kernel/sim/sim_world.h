@@ -189,7 +189,7 @@ void sim_slow(struct sim_world *world, uint32_t node, uint32_t thread_no, uint64
 /* All threads of a data node are so many times slower for so long. */
 void sim_slow_node(struct sim_world *world, uint32_t node, uint32_t times, uint64_t for_us);
 /* A data node (0: each of them) gets a processor for a moment only once in up to `gap_us`; the
- * gaps begin small and double. */
+ * gaps begin small and grow by half. */
 void sim_starve(struct sim_world *world, uint32_t node, uint64_t gap_us, uint64_t for_us);
 /* The link between two nodes, in both directions: everything is under way `delay_us` longer, and
  * not more than bytes_s pass in a second. */

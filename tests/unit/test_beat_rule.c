@@ -36,11 +36,15 @@ static void test_patience(void **state)
 {
     static const struct {
         uint32_t spread, interval, patience;
-    } cases[] = {{0, 70, 0},        {70, 70, 0},         {71, 70, 2},
-                 {100, 70, 60},     {300, 70, 460},      {489, 70, 838},
-                 {490, 70, 840},    {60000, 70, 840},    {100, 20, 160},
-                 {300, 20, 240},    {1500, 1500, 0},     {1600, 1500, 200},
-                 {9000, 1500, 900}, {UINT32_MAX, 1, 12}, {UINT32_MAX, UINT32_MAX, 0}};
+    } cases[] = {
+        {0, 70, 0},          {70, 70, 0},
+        {71, 70, 4},         {100, 70, 120},
+        {300, 70, 920},      {315, 70, 980},
+        {60000, 70, 980},    {90, 20, 280},
+        {30, 20, 40},        {1500, 1500, 0},
+        {1600, 1500, 400},   {9000, 1500, 1000},
+        {UINT32_MAX, 1, 14}, {UINT32_MAX, UINT32_MAX, 0},
+    };
     (void)state;
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_int_equal(beat_patience_ms(cases[i].spread, cases[i].interval), cases[i].patience);
