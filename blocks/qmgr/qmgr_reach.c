@@ -14,6 +14,7 @@
 
 #define REACH_TICK_MIN_MS 2u
 #define REACH_TICK_MAX_MS 20u
+#define SETTLE_MS         1u /* After a stall: what waits to be read comes before. */
 #define HEARTBEATS_SILENT 4u /* As many as a neighbour in the ring may miss. */
 
 #define PATIENCE 8u /* Times T2: for a silent node without which nobody can go on. */
@@ -149,7 +150,11 @@ static void forgive_own_stall(struct qmgr *qmgr)
     }
     if (reach->found_ms != 0) reach->found_ms += forgiven;
     if (reach->found_ms > now) reach->found_ms = now;
-    if (reach->settles_ms == 0) reach->settles_ms = now + tick_ms(qmgr);
+    if (reach->settles_ms == 0) {
+        jam(); /* The tick would be too late: the next stall may begin before. */
+        reach->settles_ms = now + SETTLE_MS;
+        qmgr_work_later(qmgr, QMGR_REACH_NOW, SETTLE_MS);
+    }
     reach->tick_due_ms = now;
     qmgr_beat(qmgr, 0, stall);
 }
