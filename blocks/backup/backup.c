@@ -129,6 +129,7 @@ void backup_round_begin(struct backup *backup, uint32_t sender, const struct lcp
     backup->tokens = 0;
     backup->tokens_ms = now_ms(&backup->block);
     backup->state = BACKUP_FINDING;
+    tup_checkpoint_round(backup->tup);
     backup_continue(backup, 0);
 }
 
@@ -187,7 +188,8 @@ void backup_find(struct backup *backup)
     }
     backup->round.fragments++;
     if (never_used(backup, frag, &info)) {
-        jam();
+        jam(); /* Nothing is repeated for it either. */
+        tup_checkpoint_usable(tup_frag_get(backup->tup, info.tup_frag));
         backup_continue(backup, 0);
         return;
     }

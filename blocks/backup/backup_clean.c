@@ -86,6 +86,16 @@ void backup_part_failed(struct backup *backup)
     cleaned(backup);
 }
 
+/* With the log's tail, memory goes that a restart from the former checkpoint would need. */
+static void tell_usable(const struct backup *backup, const struct backup_frag *frag)
+{
+    struct lqh_frag info;
+    if (backup->round.failed > 0) return;
+    if (!lqh_frag_get(backup->lqh, frag->table_id, frag->fragment_id, &info)) return;
+    if (info.version != frag->version) return;
+    tup_checkpoint_usable(tup_frag_get(backup->tup, info.tup_frag));
+}
+
 void backup_clean_step(struct backup *backup)
 {
     struct backup_cleaning *cleaning = &backup->cleaning;
@@ -110,6 +120,7 @@ void backup_clean_step(struct backup *backup)
             backup_frag_release(backup, frag);
         } else if (cleaning->asker != 0) {
             frag->remove_first = 0;
+            tell_usable(backup, frag);
         }
     }
     backup_continue(backup, 0);

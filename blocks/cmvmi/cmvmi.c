@@ -23,6 +23,7 @@ static void cmvmi_exec_NODE_STATE_REP(struct block *block, const struct signal *
     struct cmvmi *cmvmi = cmvmi_of(block);
     const struct node_state_rep *rep = SIG_PAYLOAD(sig, node_state_rep);
     jam_data(rep->start_level);
+    if (rep->start_level == START_STARTED) arena_started(block_arena(block));
     cmvmi->start_level = rep->start_level;
     cmvmi->start_type = rep->start_type;
     cmvmi->start_percent = rep->start_percent;

@@ -34,6 +34,12 @@ static void wait_for_ldms(struct dih *dih)
         node_mask_add(&node->waiting, instance);
 }
 
+/* How often rows have been refused memory that a restart from the last checkpoints would need. */
+static uint32_t memory_held(const struct dih *dih)
+{
+    return arena_usage(block_arena(&dih->block), RG_DATA).held;
+}
+
 /* --- The round. --- */
 
 static void round_begin(struct dih *dih, uint32_t master, const struct lcp_node_req *req)
@@ -48,6 +54,7 @@ static void round_begin(struct dih *dih, uint32_t master, const struct lcp_node_
     dih_include_round_begun(dih);
     wait_for_ldms(dih);
     node->bytes_then = node->bytes;
+    node->held = memory_held(dih);
     node->start_gci = dih->gcp_node.complete_hi;
     /* Commits of this GCI may still come, of older ones not. */
     struct lcp_part_req part = {.lcp_id = req->lcp_id,
@@ -232,6 +239,8 @@ static void judge(struct dih *dih)
         lcp_node_want(dih, LCP_BY_STARTS);
     else if (node->fill >= LCP_FILL_HIGH || (node->fill >= LCP_FILL_PERCENT && enough))
         lcp_node_want(dih, LCP_BY_FILL);
+    else if (memory_held(dih) != node->held)
+        lcp_node_want(dih, LCP_BY_GROWTH); /* It frees what is kept for a restart from the last. */
     else if (node->fill >= LCP_GROWTH_PERCENT && growth >= limit && growth >= worth)
         lcp_node_want(dih, LCP_BY_GROWTH);
 }

@@ -234,6 +234,7 @@ struct lcp_node {
     uint64_t bytes_sum;
     uint64_t bytes;
     uint64_t bytes_then; /* When the last round began. */
+    uint32_t held;       /* Requests for memory that had been refused till then for want of it. */
     uint64_t again_ms;   /* A round has failed here: none is wanted before, */
     uint32_t pause_ms;   /* so long after it. */
     /* For reports. */

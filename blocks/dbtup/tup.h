@@ -328,6 +328,14 @@ struct tup_checkpoint {
     uint32_t kept[TUP_KEPT_WORDS]; /* A bit per slot whose row the files before have. */
 };
 enum tup_checkpoint_step { TUP_CHECKPOINT_PAGE = 1, TUP_CHECKPOINT_LATER, TUP_CHECKPOINT_END };
+/*
+ * A round of checkpoints begins: a restart from them repeats the log from here on, whichever
+ * fragment is written when. Later all of them are usable; this is said for each fragment, before
+ * the next round. Till then pages that have gone are kept for a restart from those before.
+ */
+void tup_checkpoint_round(struct tup *tup);
+void tup_checkpoint_usable(struct tup_frag *frag);
+
 void tup_checkpoint_begin(struct tup_frag *frag, struct tup_checkpoint *at, uint32_t which);
 
 /*

@@ -92,6 +92,7 @@ static void frag_check(const struct tup *tup, const struct tup_frag *frag)
     ndbrequire(acc_frag_elements(frag->index) == sum.rows);
     ndbrequire(sum.committed == frag->rows);      /* I-TUP-3 */
     ndbrequire(sum.var_bytes == frag->var_bytes); /* I-TUP-4 */
+    tup_need_check(frag);
     ndbrequire(sum.changes <= frag->changes);
     tup_index_check(tup, frag);
 }

@@ -73,13 +73,17 @@ static uint32_t slot_use(struct tup_frag *frag, struct fixed_page *page, uint32_
     return page->number << frag->table->slot_bits | slot;
 }
 
-/* A page just made cannot be used without room for its mark. */
-static bool mark_reserve(struct tup_frag *frag, uint32_t number)
+/* A page that was asked for cannot be used without room for its mark. */
+static bool page_made(struct tup_frag *frag, struct fixed_page *page, uint32_t number)
 {
-    if (tup_marks_reserve(frag, number)) return true;
-    jam();
-    page_dir_remove(&frag->fixed, number);
-    return false;
+    bool made = page != NULL && tup_marks_reserve(frag, number);
+    if (page != NULL && !made) {
+        jam();
+        page_dir_remove(&frag->fixed, number);
+    }
+    tup_need_tell(frag);
+    if (made) page_format(frag, page, number);
+    return made;
 }
 
 static uint32_t slot_take_wanted(struct tup_frag *frag, uint32_t wanted, uint32_t *row)
@@ -91,9 +95,9 @@ static uint32_t slot_take_wanted(struct tup_frag *frag, uint32_t wanted, uint32_
     struct fixed_page *page = page_dir_find(&frag->fixed, number);
     if (page == NULL) {
         jam();
+        tup_need_fixed_ahead(frag);
         page = page_dir_add_at(&frag->fixed, number);
-        if (page == NULL || !mark_reserve(frag, number)) return ERR_NO_MEMORY_DATA;
-        page_format(frag, page, number);
+        if (!page_made(frag, page, number)) return ERR_NO_MEMORY_DATA;
     }
     if (slot_at(table, page, slot)->bits != 0) return ERR_ROW_ID_TAKEN;
     *row = slot_use(frag, page, slot);
@@ -107,11 +111,10 @@ uint32_t tup_slot_take(struct tup_frag *frag, uint32_t wanted, uint32_t *row)
     if (frag->free_page == 0) {
         jam();
         uint32_t number;
+        tup_need_fixed_ahead(frag);
         struct fixed_page *page = page_dir_add(&frag->fixed, frag->table->pages_max, &number);
-        if (page == NULL)
+        if (!page_made(frag, page, number))
             return number >= frag->table->pages_max ? ERR_FIXED_REFERENCE_MAX : ERR_NO_MEMORY_DATA;
-        if (!mark_reserve(frag, number)) return ERR_NO_MEMORY_DATA;
-        page_format(frag, page, number);
     }
     struct fixed_page *page = page_at(frag, frag->free_page - 1);
     *row = slot_use(frag, page, page->free_first);
@@ -138,6 +141,7 @@ void tup_slot_free(struct tup_frag *frag, uint32_t row_id)
     jam();
     list_remove(frag, page);
     page_dir_remove(&frag->fixed, page->number);
+    tup_need_tell(frag);
 }
 
 uint32_t tup_slot_want(struct tup_frag *frag, uint32_t wanted)

@@ -182,6 +182,23 @@ static inline struct tux_columns *tup_index_columns(const struct tup_index *inde
 #define MARKS_PER_PAGE (PAGE_SIZE_BYTES * 8u)
 #define MARK_PAGES     (PAGE_DIR_MAX / MARKS_PER_PAGE)
 
+/*
+ * What a restart needs for the rows, in pages. It reads what the last usable checkpoint has and
+ * then repeats the log, so it comes by all that was there since that checkpoint began; and it packs
+ * variable parts in another order.
+ */
+struct tup_need {
+    uint32_t fixed;      /* Most pages since the last usable round of checkpoints began, */
+    uint32_t var;        /* of variable parts. */
+    uint32_t fixed_next; /* The same since round `round` began. */
+    uint32_t var_next;
+    uint32_t fixed_seen; /* Now. */
+    uint32_t var_seen;
+    uint32_t round;
+    uint64_t var_loose;              /* Bytes of all variable parts, packed as badly as can be. */
+    uint32_t owed[ARENA_OWED_KINDS]; /* As the arena has been told. */
+};
+
 struct tup_frag {
     struct pool_record record;
     struct tup *tup;
@@ -204,6 +221,7 @@ struct tup_frag {
     uint32_t gci_newest; /* Of all that was committed here. */
     uint32_t gci_low;    /* Of all versions put into rows since the last checkpoint began. */
     uint32_t wanted;     /* Slots of all pages. */
+    struct tup_need need;
     uint64_t marks_inline[MARKS_INLINE / 64u];
     uint64_t *marks[MARK_PAGES];
 };
@@ -263,6 +281,7 @@ struct tup {
     struct tup_heap copies;      /* Of rows too large for the change record. */
     struct tup_heap descriptors; /* Columns and defaults. */
     bool checkpoints;            /* Changed pages are marked. */
+    uint32_t round;              /* Of checkpoints: counts those that have begun. */
     uint8_t *scratch;            /* A page, for compaction. */
     struct tup_attr attr;        /* Of the request being executed. */
 };
@@ -296,6 +315,19 @@ bool tup_marks_reserve(
     struct tup_frag *frag,
     uint32_t number); /* Room for the mark of a new page; false without memory. */
 void tup_marks_drop(struct tup_frag *frag);
+
+/* --- tup_need.c: what a restart needs and is not in use. --- */
+
+/* Before a page is asked for: what is owed of this kind may be it. */
+void tup_need_fixed_ahead(struct tup_frag *frag);
+void tup_need_var_ahead(struct tup_frag *frag);
+/* After each page that came, went, or was refused, and each variable part. */
+void tup_need_tell(struct tup_frag *frag);
+/* The bytes that a variable part counts for. */
+uint32_t tup_need_loose(uint32_t size);
+/* The fragment goes. */
+void tup_need_drop(struct tup_frag *frag);
+void tup_need_check(const struct tup_frag *frag);
 
 /* --- tup_var.c: variable parts. --- */
 

@@ -225,6 +225,7 @@ uint32_t tup_frag_create(struct tup *tup, uint32_t table_ref, uint32_t fragment_
     frag->table = table;
     frag->fragment_id = fragment_id;
     frag->gci_low = UINT32_MAX;
+    frag->need.round = tup->round;
     page_dir_init(&frag->fixed, tup->arena, RG_DATA);
     page_dir_init(&frag->var, tup->arena, RG_DATA);
     if (!tup_indexes_create(tup, frag)) {
@@ -274,6 +275,7 @@ static bool frag_drop_step(struct tup *tup, struct tup_frag *frag)
 {
     ndbrequire(frag->changes == 0);
     frag->dropping = 1;
+    tup_need_drop(frag);
     if (!frag->index_gone) {
         frag->index_gone = acc_frag_drop_step(tup->acc, frag->index);
         return false;

@@ -189,8 +189,12 @@ uint32_t tup_var_seize(struct tup_frag *frag, uint32_t size)
     if (page == NULL) {
         jam();
         uint32_t number;
+        tup_need_var_ahead(frag);
         page = page_dir_add(&frag->var, VAR_PAGES_MAX, &number);
-        if (page == NULL) return 0;
+        if (page == NULL) {
+            tup_need_tell(frag);
+            return 0;
+        }
         *page = (struct var_page){.number = number,
                                   .gap = VAR_PAGE_HEAD,
                                   .free_bytes = PAGE_SIZE_BYTES - VAR_PAGE_HEAD,
@@ -207,7 +211,9 @@ uint32_t tup_var_seize(struct tup_frag *frag, uint32_t size)
     page->free_bytes -= need;
     page->used++;
     frag->var_bytes += size;
+    frag->need.var_loose += tup_need_loose(size);
     list_update(frag, page);
+    tup_need_tell(frag);
     return page->number << VAR_ENTRY_BITS | entry;
 }
 
@@ -220,10 +226,12 @@ void tup_var_release(struct tup_frag *frag, uint32_t ref)
     ndbrequire((ref & VAR_ENTRIES) != 0);
     ndbrequire(offset != 0);
     frag->var_bytes -= size;
+    frag->need.var_loose -= tup_need_loose(size);
     if (--page->used == 0) {
         jam();
         list_remove(frag, page);
         page_dir_remove(&frag->var, page->number);
+        tup_need_tell(frag);
         return;
     }
     if (offset + size == page->gap) {
@@ -236,6 +244,7 @@ void tup_var_release(struct tup_frag *frag, uint32_t ref)
     *entry = page->free_entry;
     page->free_entry = ref & VAR_ENTRIES;
     list_update(frag, page);
+    tup_need_tell(frag);
 }
 
 uint8_t *tup_var_get(const struct tup_frag *frag, uint32_t ref, uint32_t *size)

@@ -4,7 +4,7 @@
  * I-TUX-1 Entries stand in the order of their keys, then row ids, then copies; tags and digests are
  * those of the keys. I-TUX-2 An entry is there once (tux_tree.c, and tup_check from the rows'
  * side). I-TUX-3 An inner node has of each child its first entry; leaves are linked in order; no
- * node is empty. I-TUX-4 Nodes and pages are counted.
+ * node is empty. I-TUX-4 Nodes and pages are counted. I-TUX-5 So are entries.
  */
 #include "blocks/dbtux/tux_state.h"
 
@@ -102,10 +102,14 @@ void tux_check(struct block *block)
 {
     const struct tux *tux = (const struct tux *)(void *)block;
     uint64_t nodes = 0;
+    uint64_t entries = 0;
     if (tux->arena == NULL) return; /* Before READ_CONFIG_REQ. */
     for (const struct tux_index *index = pool_next(&tux->indexes, 0); index != NULL;
-         index = pool_next(&tux->indexes, pool_index(index->record.ref)))
+         index = pool_next(&tux->indexes, pool_index(index->record.ref))) {
         nodes += index->nodes;
+        entries += index->entries;
+    }
     ndbrequire(nodes == tux->nodes_used); /* I-TUX-4 */
+    ndbrequire(entries == tux->entries);  /* I-TUX-5 */
     tux_nodes_check(tux);
 }

@@ -93,6 +93,8 @@ static void last_leaf_drop(struct tux *tux, struct tux_index *index)
 
 bool tux_index_drop_step(struct tux *tux, struct tux_index *index)
 {
+    tux_entries_count(tux, -(int64_t)index->entries);
+    index->entries = 0;
     for (uint32_t i = 0; i < DROP_NODES && index->root != TUX_NODE_NONE; i++)
         last_leaf_drop(tux, index);
     if (index->root != TUX_NODE_NONE) {

@@ -97,6 +97,8 @@ struct tux {
     uint32_t page_free; /* 1 + number of the first page with free places. */
     uint64_t nodes_free;
     uint64_t nodes_used;
+    uint64_t entries;        /* Of all indexes. */
+    uint32_t owed;           /* Pages, as the arena has been told. */
     uint32_t nodes_reserved; /* Between tux_reserve() and tux_trim() so many stay free, but for what
                                 tux_add() takes. */
 };
@@ -111,6 +113,8 @@ bool tux_nodes_reserve(struct tux *tux, uint32_t count);
 uint32_t tux_node_seize(struct tux *tux, struct tux_index *index, uint32_t level); /* Reserved. */
 void tux_node_release(struct tux *tux, struct tux_index *index, uint32_t ref);
 void tux_nodes_check(const struct tux *tux);
+/* So many entries more, or less, and the nodes they have. */
+void tux_entries_count(struct tux *tux, int64_t change);
 
 static inline struct tux_node_head *tux_node(const struct tux *tux, uint32_t ref)
 {

@@ -202,6 +202,7 @@ void tux_add(struct tux *tux, struct tux_index *index, uint32_t row, bool copy)
     if (row >= index->border) return;
     struct tux_target target = tux_target_of(index, row, copy, &key);
     index->entries++;
+    tux_entries_count(tux, 1);
     if (index->root == TUX_NODE_NONE) {
         jam();
         index->root = tux_node_seize(tux, index, 0);
@@ -340,6 +341,7 @@ void tux_remove(struct tux *tux, struct tux_index *index, uint32_t row, bool cop
     ndbrequire(tux_found(index, &target, &path)); /* I-TUX-2 */
     struct tux_leaf *leaf = tux_leaf(tux, path.step[0].ref);
     index->entries--;
+    tux_entries_count(tux, -1);
     entry_take(leaf, path.step[0].at);
     if (leaf->head.count == 0) {
         jam();

@@ -39,6 +39,7 @@ struct arena {
     uint32_t free_count;
     uint32_t pages_total;
     uint32_t pages_used;
+    bool started;
     struct resource_usage group[RG_COUNT];
     uint8_t *small[RG_COUNT]; /* Rest of the run from which arena_alloc() serves small pieces. */
     size_t small_left[RG_COUNT];
@@ -125,6 +126,7 @@ struct arena *arena_create(const struct arena_limits *limits)
         uint32_t reserved = limits->pages_reserved[g];
         arena->group[g].max = limits->pages_max[g];
         arena->group[g].reserved = reserved == 0 ? limits->pages_max[g] : reserved;
+        arena->group[g].spare = limits->pages_spare[g];
     }
     return arena;
 }
@@ -138,12 +140,24 @@ void arena_destroy(struct arena *arena)
         munmap(arena, arena->size);
 }
 
+/* Pages of the group that are kept for the node's next start. */
+static uint64_t kept_for_start(const struct arena *arena, const struct resource_usage *usage)
+{
+    if (!arena->started) return 0;
+    return (uint64_t)usage->spare + usage->owed[ARENA_OWED_LASTING] +
+           usage->owed[ARENA_OWED_CHECKPOINT];
+}
+
 /* Counts `pages` to the group, or refuses. Called with the lock held. */
 static bool group_take(struct arena *arena, enum resource_group group, uint32_t pages)
 {
     struct resource_usage *usage = &arena->group[group];
-    if (pages > usage->max - usage->used) {
+    uint64_t kept_pages = kept_for_start(arena, usage);
+    uint64_t wanted = (uint64_t)usage->used + pages + kept_pages;
+    if (wanted > usage->max) {
         usage->failed++;
+        if (kept_pages > 0 && wanted - usage->owed[ARENA_OWED_CHECKPOINT] <= usage->max)
+            usage->held++;
         return false;
     }
     usage->used += pages;
@@ -181,6 +195,20 @@ enum arena_touch arena_touch_ahead(struct arena *arena)
     (void)arena;
     return ARENA_TOUCH_NEVER;
 #endif
+}
+
+void arena_started(struct arena *arena)
+{
+    arena_lock(arena);
+    arena->started = true;
+    arena_unlock(arena);
+}
+
+void arena_owe(struct arena *arena, enum resource_group group, enum arena_owed kind, int32_t change)
+{
+    arena_lock(arena);
+    arena->group[group].owed[kind] += (uint32_t)change;
+    arena_unlock(arena);
 }
 
 void *arena_page(struct arena *arena, enum resource_group group)

@@ -20,12 +20,25 @@ enum resource_group {
     RG_COUNT
 };
 
+/*
+ * What a restart needs beyond what is in use. Whoever knows that it may come back larger than it is
+ * says so, and the pages are kept from others until the node starts again.
+ */
+enum arena_owed {
+    ARENA_OWED_LASTING,    /* Packed less tightly when it is made anew. */
+    ARENA_OWED_CHECKPOINT, /* Given back, but the last checkpoint still has what was there. */
+    ARENA_OWED_KINDS
+};
+
 struct resource_usage {
-    uint32_t used;     /* Pages now. */
-    uint32_t max;      /* Pages at most. */
-    uint32_t reserved; /* Pages that other groups leave to this one. */
-    uint32_t high;     /* Most pages ever used. */
-    uint32_t failed;   /* Requests refused. */
+    uint32_t used;                   /* Pages now. */
+    uint32_t max;                    /* Pages at most. */
+    uint32_t reserved;               /* Pages that other groups leave to this one. */
+    uint32_t high;                   /* Most pages ever used. */
+    uint32_t failed;                 /* Requests refused. */
+    uint32_t spare;                  /* Pages of `max` that only a node that starts may use. */
+    uint32_t owed[ARENA_OWED_KINDS]; /* Pages that the next start needs besides those in use. */
+    uint32_t held; /* Requests refused for the sake of what a checkpoint will give back. */
 };
 
 struct arena;
@@ -33,12 +46,13 @@ struct arena;
 struct arena_limits {
     uint32_t pages_max[RG_COUNT];
     uint32_t pages_reserved[RG_COUNT]; /* 0 = same as max: the group never has to share. */
+    uint32_t pages_spare[RG_COUNT];    /* Of pages_max; held back once the node has started. */
 };
 
 /*
- * Creates an arena whose groups may use as much as `limits` says. Address space is reserved at
- * once, memory is touched when a page is first handed out. Returns NULL when the system refuses the
- * address space.
+ * Creates an arena, of a node that starts, whose groups may use as much as `limits` says. Address
+ * space is reserved at once, memory is touched when a page is first handed out. Returns NULL when
+ * the system refuses the address space.
  */
 struct arena *arena_create(const struct arena_limits *limits);
 
@@ -65,8 +79,18 @@ enum arena_touch { ARENA_TOUCH_MORE, ARENA_TOUCH_ENOUGH, ARENA_TOUCH_NEVER };
 enum arena_touch arena_touch_ahead(struct arena *arena);
 
 /*
- * One page of 32 KB for `group`, or NULL when the group is at its maximum. The content is
- * undefined. Thread-safe.
+ * The node has started: from now on pages are refused that would have to come from what is kept for
+ * its next start, which are `spare` and `owed` ones. Thread-safe.
+ */
+void arena_started(struct arena *arena);
+
+/* So many pages more (or less) are owed. Never refused: what has happened is told. Thread-safe. */
+void arena_owe(struct arena *arena, enum resource_group group, enum arena_owed kind,
+               int32_t change);
+
+/*
+ * One page of 32 KB for `group`, or NULL when the group is at its maximum or has none left but what
+ * is kept for a start. The content is undefined. Thread-safe.
  */
 void *arena_page(struct arena *arena, enum resource_group group);
 

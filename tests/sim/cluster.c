@@ -195,9 +195,19 @@ static bool is_allowed(void *context, const struct sim_event *event)
     return true;
 }
 
+/* What only starts may use comes on top, so that work has as much as was drawn for it. */
+static void memory_for_starts(struct run *run)
+{
+    struct arena_limits *memory = &run->swarm.config.memory;
+    uint32_t spare = memory->pages_max[RG_DATA] / 20u + 4u * run->swarm.ldm;
+    memory->pages_max[RG_DATA] += spare;
+    memory->pages_spare[RG_DATA] = spare;
+}
+
 void cluster_build(struct run *run)
 {
     struct sim_options *options = &run->swarm.options;
+    memory_for_starts(run);
     options->gsn_name = gsn_name;
     options->describe = signal_describe;
     options->observe = report_observe;
