@@ -9,6 +9,9 @@
 #define REDO_BUFFER_MIN  (256u * 1024u) /* Per LDM instance. */
 #define OPEN_FILES_LIMIT 65536u         /* A record each. */
 
+#define SPARE_PAGES_LDM   4u  /* MinFreePct is at least so many pages for each LDM instance, */
+#define SPARE_SHARE_LEAST 16u /* unless that is more than this part of DataMemory. */
+
 static uint32_t pages(uint64_t bytes)
 {
     uint64_t count = (bytes + PAGE_SIZE_BYTES - 1) / PAGE_SIZE_BYTES;
@@ -47,6 +50,21 @@ static uint64_t data_memory(const struct process *process, const struct config_s
     return machine_memory() / 10u * 6u / nodes_on_host(process);
 }
 
+/*
+ * Of DataMemory only for starts: an index of hashes that grows has other chains, pages are filled
+ * in another order. In small memories single pages count, and a start may have a few more per
+ * instance.
+ */
+static uint32_t spare_pages(const struct process *process, const struct config_section *own,
+                            uint32_t data)
+{
+    uint32_t percent = (uint32_t)config_get_u64(own, CFG_NDBD_MinFreePct);
+    uint32_t share = (uint32_t)((uint64_t)data * percent / 100u);
+    uint32_t least = SPARE_PAGES_LDM * process->config.ldm_count;
+    if (least > data / SPARE_SHARE_LEAST) least = data / SPARE_SHARE_LEAST;
+    return share > least || percent == 0 ? share : least;
+}
+
 static void configure_memory(struct process *process, const struct config_section *own)
 {
     struct arena_limits *memory = &process->config.memory;
@@ -55,6 +73,7 @@ static void configure_memory(struct process *process, const struct config_sectio
     uint64_t send = config_get_u64(own, CFG_NDBD_TotalSendBufferMemory);
     if (transaction == 0) transaction = CFG_MB(64) + data / 16u;
     memory->pages_max[RG_DATA] = pages(data);
+    memory->pages_spare[RG_DATA] = spare_pages(process, own, pages(data));
     memory->pages_max[RG_TRANSACTION] = pages(transaction);
     memory->pages_max[RG_SCHEMA] = pages(config_get_u64(own, CFG_NDBD_SharedGlobalMemory));
     if (send != 0) memory->pages_max[RG_SEND_BUFFER] = pages(send);
@@ -238,7 +257,6 @@ int configure_node(struct process *process, char *why, size_t why_size)
     config->accept_data_loss = process->accept_data_loss ? 1 : 0;
     config->stand_aside = process->stand_aside ? 1 : 0;
     configure_times(config, own);
-    configure_memory(process, own);
     configure_nodes(process);
     configure_limits(config, own);
     configure_events(config, own);
@@ -249,8 +267,10 @@ int configure_node(struct process *process, char *why, size_t why_size)
     if (process->traces_kept == 0) process->traces_kept = 1; /* The last failure is always told. */
     process->realtime = config_get_u64(own, CFG_NDBD_RealtimeScheduler) != 0;
     char reason[200];
-    if (configure_layout(process, own, reason, sizeof reason) == 0)
-        return configure_files(config, own, why, why_size);
-    snprintf(why, why_size, "ThreadConfig: %s", reason);
-    return -1;
+    if (configure_layout(process, own, reason, sizeof reason) != 0) {
+        snprintf(why, why_size, "ThreadConfig: %s", reason);
+        return -1;
+    }
+    configure_memory(process, own);
+    return configure_files(config, own, why, why_size);
 }
