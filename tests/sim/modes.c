@@ -10,38 +10,27 @@ static const char *const names[MODE_COUNT] = {
 #undef MODE
 };
 
+#define WITH(mode)   (1u << MODE_##mode)
+#define FILES_OR_NOT (WITH(DISK) | WITH(DISKLESS))
+#define LOSSES       (WITH(FAILURES) | WITH(REJOIN))
+
+/* What a mode goes together with, and why with nothing else. Of two modes the later one says it. */
 static const struct {
-    enum sim_mode one, other;
+    uint32_t with;
     const char *why;
-} apart[] = {
-    {MODE_DISK, MODE_DISKLESS, "nodes have files or they have none"},
-    {MODE_FAILURES, MODE_REJOIN, "whoever is lost comes back or stays away"},
-    {MODE_SPOIL, MODE_DISK, "it has files already"},
-    {MODE_SPOIL, MODE_DISKLESS, "there have to be files"},
-    {MODE_SPOIL, MODE_FAILURES, "whoever is lost comes back"},
-    {MODE_SPOIL, MODE_REJOIN, "whoever is lost comes back already"},
-    {MODE_SPOIL, MODE_TAMPER, "no loss is sure to be survived when words are damaged"},
-    {MODE_SPOIL, MODE_OPERATOR, "each of the two says how whoever is lost begins again"},
-    {MODE_SPOIL, MODE_HOSTILE, "the others need not survive two faults at once"},
-    {MODE_TAMPER, MODE_DISKLESS,
-     "damaged words may cost the cluster, and what was durable has to come back from files"},
-    {MODE_TAMPER, MODE_FAILURES, "no loss is sure to be survived when words are damaged"},
-    {MODE_HOSTILE, MODE_TAMPER, "one node's words are damaged or everybody's"},
-    {MODE_HOSTILE, MODE_FAILURES, "the others need not survive two faults at once"},
-    {MODE_HOSTILE, MODE_REJOIN, "the others need not survive two faults at once"},
-    {MODE_TAMPER, MODE_REJOIN, "no loss is sure to be survived when words are damaged"},
-    {MODE_STARVED, MODE_DISK, "what they wait for is a processor, and not a disk"},
-    {MODE_STARVED, MODE_FAILURES, "who is only starved is not lost"},
-    {MODE_STARVED, MODE_REJOIN, "who is only starved is not lost"},
-    {MODE_STARVED, MODE_TAMPER, "nothing else is the matter with the nodes"},
-    {MODE_STARVED, MODE_HOSTILE, "nothing else is the matter with the nodes"},
-    {MODE_STARVED, MODE_OPERATOR, "nothing else is the matter with the nodes"},
-    {MODE_OPERATOR, MODE_HOSTILE, "the others need not survive two faults at once"},
-    {MODE_OPERATOR, MODE_DISK, "an operator's nodes have files always"},
-    {MODE_OPERATOR, MODE_DISKLESS, "--initial means nothing without files"},
-    {MODE_OPERATOR, MODE_FAILURES, "whoever is lost is started again"},
-    {MODE_OPERATOR, MODE_REJOIN, "whoever is lost is started again by the operator"},
-    {MODE_OPERATOR, MODE_TAMPER, "no loss is sure to be survived when words are damaged"},
+} goes[MODE_COUNT] = {
+    [MODE_DISK] = {LOSSES | WITH(TAMPER) | WITH(HOSTILE) | WITH(FULL), ""},
+    [MODE_DISKLESS] = {LOSSES | WITH(HOSTILE) | WITH(STARVED) | WITH(FULL),
+                       "nodes have files or they have none"},
+    [MODE_FAILURES] = {FILES_OR_NOT | WITH(FULL), ""},
+    [MODE_REJOIN] = {FILES_OR_NOT | WITH(FULL), "whoever is lost comes back or stays away"},
+    [MODE_SPOIL] = {0, "its nodes have files, are lost and come back already"},
+    [MODE_TAMPER] = {WITH(DISK),
+                     "damaged words may cost the cluster, which has to come back from files"},
+    [MODE_OPERATOR] = {0, "the operator's nodes have files, are lost and begin again as he says"},
+    [MODE_HOSTILE] = {FILES_OR_NOT, "the others need not survive two faults at once"},
+    [MODE_STARVED] = {WITH(DISKLESS), "nothing else is the matter with nodes that are starved"},
+    [MODE_FULL] = {FILES_OR_NOT | LOSSES, "it is drawn for losses of nodes and of the cluster"},
 };
 
 const char *mode_name(enum sim_mode mode)
@@ -61,12 +50,13 @@ bool mode_find(const char *name, enum sim_mode *mode)
 
 bool modes_fit(uint32_t modes, char *text, size_t size)
 {
-    for (size_t i = 0; i < sizeof apart / sizeof apart[0]; i++) {
-        uint32_t pair = 1u << apart[i].one | 1u << apart[i].other;
-        if ((modes & pair) != pair) continue;
-        snprintf(text, size, "--%s and --%s do not go together: %s.", names[apart[i].one],
-                 names[apart[i].other], apart[i].why);
-        return false;
+    for (uint32_t i = 0; i < MODE_COUNT; i++) {
+        for (uint32_t j = i + 1u; j < MODE_COUNT; j++) {
+            if ((modes >> i & modes >> j & 1u) == 0 || (goes[i].with >> j & 1u) != 0) continue;
+            snprintf(text, size, "--%s and --%s do not go together: %s.", names[i], names[j],
+                     goes[j].why);
+            return false;
+        }
     }
     return true;
 }

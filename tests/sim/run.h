@@ -61,6 +61,7 @@ struct swarm {
     bool spoil;     /* Files are changed while their node does not run. */
     bool starved;   /* They run rarely, and none is lost but one that hangs. */
     bool disk;      /* The nodes have files; some commits ask for durability. */
+    bool full;      /* DataMemory is full when nodes are lost, and all has to fit again. */
     bool mixed_ldm; /* Not all nodes have the same number of LDM instances. */
     uint32_t id_first, id_step;
     uint32_t clients, sessions, jobs; /* Jobs per session. */
@@ -80,6 +81,7 @@ void swarm_draw(struct swarm *swarm, uint64_t seed);
 void swarm_draw_disk(struct swarm *swarm); /* After swarm_draw(): with files. */
 /* When all else is drawn: fully replicated tables, and the room that they need. */
 void swarm_draw_copies(struct swarm *swarm);
+void swarm_draw_full(struct swarm *swarm); /* After all else. */
 bool swarm_has_files(uint64_t seed); /* Every other seed, unless it is said. */
 void swarm_print(const struct swarm *swarm, char *text, uint32_t size);
 /* A full disk, an I/O error or a stall of this node. */

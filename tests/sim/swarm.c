@@ -219,6 +219,21 @@ void swarm_draw_copies(struct swarm *swarm)
     if (swarm->tiny) config->operations_max *= groups;
 }
 
+/* Little memory, which is filled until rows are refused and stays so for a while. */
+void swarm_draw_full(struct swarm *swarm)
+{
+    struct rng rng;
+    struct node_config *config = &swarm->config;
+    uint32_t groups = swarm->copied == 0 ? 1 : swarm->data_nodes / swarm->replicas;
+    rng_seed(&rng, swarm->seed ^ 0x66756C6Cu);
+    swarm->full = swarm->small_data = true;
+    config->memory.pages_max[RG_DATA] =
+        (20u * swarm->ldm * swarm->replicas + between(&rng, 40, 120)) * groups;
+    swarm->pad_max = between(&rng, 20, rng_chance(&rng, 1, 2) ? 400 : 3500);
+    swarm->weight[WORK_FILL] = between(&rng, 2, 12);
+    if (swarm->jobs < 40) swarm->jobs = 40;
+}
+
 void swarm_draw(struct swarm *swarm, uint64_t seed)
 {
     struct rng rng;
@@ -242,12 +257,12 @@ void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
 {
     snprintf(
         text, size,
-        "%s%snodes=%u replicas=%u ldm=%u tc=%u %s ids=%u+%u clients=%u sessions=%u jobs=%u "
+        "%s%s%snodes=%u replicas=%u ldm=%u tc=%u %s ids=%u+%u clients=%u sessions=%u jobs=%u "
         "tiny=%d pages=%u pad=%u keys=%u%u%u%u flags=%u copied=%x latency=%u chunk=%u%% stream=%u "
         "budget=%u%%/%u lazy=%u%% "
         "bank=%u audit=%u register=%u churn=%u scan=%u schema=%u fill=%u program=%u index=%u "
         "number=%u alter=%u unique=%u own=%u faults=%u",
-        swarm->disk ? "files " : "",
+        swarm->full ? "full " : "", swarm->disk ? "files " : "",
         !swarm->failures ? ""
         : swarm->starved ? "starved "
         : swarm->rejoin  ? "rejoin "

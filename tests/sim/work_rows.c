@@ -242,14 +242,20 @@ static void fill_done(void *context, struct api_tx *tx)
     session->phase = phase;
     count_outcome(run, outcome);
     if (phase == 0) {
+        bool all = run->swarm.small_data && (!run->swarm.disk || run->swarm.full);
         if (outcome == API_COMMITTED) session->fill_next += FILL_BATCH;
-        if (outcome != API_COMMITTED ||
-            session->fill_next >= (run->swarm.small_data && !run->swarm.disk ? FILL_MOST : 60u))
+        if (outcome != API_COMMITTED || session->fill_next >= (all ? FILL_MOST : 60u))
             session->phase = 1;
         const struct error_entry *entry = error_get(error);
         if (entry->class == ERROR_CLASS_IS) run->figures.errors[0]++;
         if (outcome == API_UNKNOWN)
             session->fill_next += FILL_BATCH; /* Deleted too, if they are there. */
+        if (run->swarm.full && session->phase == 1) {
+            session->fill_high =
+                session->fill_next > session->fill_high ? session->fill_next : session->fill_high;
+            session_done(session); /* All is full while others work; the next job deletes. */
+            return;
+        }
     } else if (outcome == API_COMMITTED) {
         session->fill_next -= session->fill_next < FILL_BATCH ? session->fill_next : FILL_BATCH;
     } else {
