@@ -18,7 +18,7 @@ struct thing {
 
 static struct arena *make_arena(uint32_t data_pages)
 {
-    struct arena_limits limits = {{0}, {0}};
+    struct arena_limits limits = {0};
     limits.pages_max[RG_DATA] = data_pages;
     limits.pages_max[RG_NODE] = 64;
     struct arena *arena = arena_create(&limits);
