@@ -153,8 +153,11 @@ sed -E '/^(cluster|tail|check)/d' "$BOX/kept.map" >"$BOX/state/big.map"
 refused 'big\.map is of an older version, and does not say .* nor whether they are on disk'
 cp "$BOX/kept.map" "$BOX/state/big.map"
 cp "$BOX/big.csv" "$BOX/kept.csv"
-sed -i 's/^1,"row 7"/1,"row 8"/' "$BOX/big.csv" # As long as before, and in what was imported.
-[ "$(sed -n 2p "$BOX/kept.map" | cut -f 3)" = 0 ] || refused 'the file has been changed since|nothing'
+mark=$(sed -n 2p "$BOX/kept.map" | cut -f 3)
+if [ "$mark" -gt 0 ]; then # As long as before, and in what was imported last.
+    sed -i "$mark"'s/row/ROW/' "$BOX/big.csv"
+    refused 'the file has been changed since: what stands before its byte [0-9]+, to where it was imported, is not'
+fi
 cp "$BOX/kept.csv" "$BOX/big.csv"
 resume
 compare "after refusals"

@@ -36,6 +36,7 @@ bool error_allowed(const struct run *run, uint32_t error)
     if (error_status(error) != ERROR_STATUS_PERMANENT) return true;
     if (entry->class == ERROR_CLASS_NS) return true;
     if (error == ERR_SINGLE_USER_MODE) return (run->swarm.faults & FAULT_SINGLE) != 0;
+    if (error == ERR_TC_OPERATIONS_LIMIT) return run->swarm.tiny; /* It had all records itself. */
     if (entry->class == ERROR_CLASS_IS) return run->swarm.small_data;
     if (error == ERR_TABLE_RECORDS) return run->figures.numberless > 0;
     if (error == ERR_SCHEMA_MEMORY) return schema_memory_full(run);

@@ -522,7 +522,7 @@ static void test_exhausted(void **state)
         t_op(&t[0], i, INFO(OP_INSERT, (i == 0 ? KEY_START : 0) | (i == 8 ? KEY_EXECUTE : 0)), i,
              i);
     w_run(&w);
-    t_expect_rolled_back(&t[0], ERR_TC_OPERATIONS, 8);
+    t_expect_rolled_back(&t[0], ERR_TC_OPERATIONS_LIMIT, 8); /* It has all there are. */
     w_expect_quiet(&w);
     for (uint32_t i = 0; i < 8; i++) /* As many as there are records. */
         t_op(&t[1], i,
