@@ -42,7 +42,7 @@ struct redo_page_head {
     uint32_t first;       /* Word at which the first record begins; 0 = none begins here. */
     uint32_t gci_before;  /* Highest GCI of all records that began before this page, */
     uint32_t gci_max;     /* and before its end. */
-    uint32_t lsn_lo;      /* Page number over all laps, from 1. */
+    uint32_t lsn_lo;      /* Page number over all laps, and life: redo_lsn_pages(). */
     uint32_t lsn_hi;
     uint32_t prev_lo; /* Check of the page before; 0 at the very first one. */
     uint32_t prev_hi;
@@ -70,6 +70,7 @@ enum redo_fault {
     REDO_FORGOTTEN,  /* Of an incarnation older than the list of those that ended. */
     REDO_AHEAD,      /* Its GCI cannot be: what the system files say is older than the log. */
     REDO_BAD_SIZE,   /* The file's size is another one. */
+    REDO_OTHER_LIFE, /* The node's files have been made anew since. */
     REDO_FAULT_COUNT
 };
 const char *redo_fault_name(enum redo_fault fault);
@@ -80,6 +81,22 @@ void redo_fault_say(enum redo_fault fault, uint32_t version, char text[REDO_FAUL
 static inline uint64_t redo_lsn(const struct redo_page_head *head)
 {
     return head->lsn_lo | (uint64_t)head->lsn_hi << 32;
+}
+/*
+ * The low bits of an lsn count the log's pages over all laps, from 1. Above them stands the log's
+ * life, which is another one each time that its files are made, so a log of a former life of the
+ * node is known by any page number that a system file has of the log that must be there.
+ */
+#define REDO_LSN_PAGE_BITS 40u
+#define REDO_LIFE_MAX      0xFFFFFFu /* 0: made before logs had lives. */
+static inline uint64_t redo_lsn_pages(uint64_t lsn)
+{
+    return lsn & ((1ull << REDO_LSN_PAGE_BITS) - 1u);
+}
+/* The lsn before the first page of the same life. */
+static inline uint64_t redo_lsn_base(uint64_t lsn)
+{
+    return lsn - redo_lsn_pages(lsn);
 }
 static inline uint64_t redo_check(const struct redo_page_head *head)
 {

@@ -15,8 +15,9 @@ struct redo_open_req {
     uint32_t create;
     uint32_t others; /* Other nodes have the rows: what is wrong with the files is told with
                         RECOVER_REF, until RECOVER_CONF. */
+    uint32_t life; /* Of files that are made: a random number, of which the log keeps some bits. */
 };
-SIGNAL_STRUCT(redo_open_req, 3);
+SIGNAL_STRUCT(redo_open_req, 4);
 struct redo_open_conf {
     uint32_t sender_data;
     uint32_t megabytes; /* Of all files. */
@@ -70,7 +71,7 @@ struct redo_status_conf {
     uint32_t head_block;
     uint32_t tail_file;
     uint32_t delayed; /* Operations held back now. */
-    uint32_t lsn_lo;  /* Last page that is durable. */
+    uint32_t lsn_lo;  /* Last page that is durable, without the log's life. */
     uint32_t lsn_hi;
     uint32_t records_lo;
     uint32_t records_hi;

@@ -206,6 +206,7 @@ static uint32_t exit_of(enum redo_fault fault)
     case REDO_LOST_START:
     case REDO_FORGOTTEN:
     case REDO_BAD_SIZE:
+    case REDO_OTHER_LIFE:
     case REDO_FAULT_COUNT:
         break;
     }
@@ -395,6 +396,7 @@ void lqh_exec_REDO_OPEN_REQ(struct block *block, const struct signal *sig)
     lqh->redo->order_data = req->sender_data;
     lqh->redo->created = req->create != 0;
     lqh->redo->others = req->others != 0 && req->create == 0 ? sig->sender : 0;
+    lqh->redo->log.config.life = req->life & REDO_LIFE_MAX;
     redo_open(&lqh->redo->log, req->create != 0);
 }
 
@@ -469,8 +471,8 @@ void lqh_exec_REDO_STATUS_REQ(struct block *block, const struct signal *sig)
         conf.head_block = redo_block_at(log, log->made);
         conf.tail_file = redo_file_at(log, log->tail);
         conf.delayed = redo->delayed;
-        conf.lsn_lo = (uint32_t)log->lsn_synced;
-        conf.lsn_hi = (uint32_t)(log->lsn_synced >> 32);
+        conf.lsn_lo = (uint32_t)redo_lsn_pages(log->lsn_synced);
+        conf.lsn_hi = (uint32_t)(redo_lsn_pages(log->lsn_synced) >> 32);
         conf.records_lo = (uint32_t)log->records;
         conf.records_hi = (uint32_t)(log->records >> 32);
         conf.bytes_lo = (uint32_t)log->bytes_written;

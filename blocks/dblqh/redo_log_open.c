@@ -9,6 +9,7 @@ void redo_init(struct redo_log *log, const struct redo_config *config, const str
 {
     memset(log, 0, sizeof *log);
     ndbrequire(config->files >= 3 && config->files <= REDO_FILES_MAX);
+    ndbrequire(config->life <= REDO_LIFE_MAX);
     ndbrequire(config->file_blocks >= REDO_PAGE_BLOCKS &&
                config->buffer_blocks >= 4u * REDO_PAGE_BLOCKS);
     log->config = *config;
@@ -53,6 +54,8 @@ void redo_begin(struct redo_log *log, uint32_t incarnation)
     ndbrequire(log->state == REDO_OPENED);
     log->state = REDO_RUNNING;
     log->incarnation = incarnation;
+    log->lsn = (uint64_t)log->config.life << REDO_LSN_PAGE_BITS;
+    log->lsn_written = log->lsn_synced = log->lsn;
 }
 
 void redo_done(struct redo_log *log, uint64_t result)

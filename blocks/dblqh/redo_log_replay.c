@@ -34,6 +34,11 @@ static void damaged(struct redo_log *log, enum redo_fault fault, uint64_t positi
 
 /* --- Where to begin. --- */
 
+static void sure_up_to(struct redo_log *log, uint64_t lsn)
+{
+    if (lsn > log->sure) log->sure = lsn;
+}
+
 static void head_read(struct redo_log *log)
 {
     uint32_t blocks = (uint32_t)min64(REDO_PAGE_BLOCKS, log->config.file_blocks);
@@ -80,7 +85,7 @@ static uint32_t files_kept(const struct redo_log *log, uint32_t newest, uint32_t
     uint32_t files = log->config.files;
     uint32_t kept = 0;
     if (!log->replay.keeps) return 0;
-    while (log->file[start].lsn > 1u && log->file[start].gci_before >= log->replay.keep_gci) {
+    while (redo_lsn_pages(log->file[start].lsn) > 1u && log->file[start].gci_before >= log->replay.keep_gci) {
         uint32_t before = (start + files - 1u) % files;
         if (before == newest || log->file[before].lsn == 0 ||
             log->file[before].lsn >= log->file[start].lsn)
@@ -91,14 +96,36 @@ static uint32_t files_kept(const struct redo_log *log, uint32_t newest, uint32_t
     return kept;
 }
 
+/* The lsn before the first page of the log that must be here. */
+static uint64_t life_base(const struct redo_log *log, uint32_t newest)
+{
+    if (log->replay.lsn_known != 0) return redo_lsn_base(log->replay.lsn_known);
+    if (log->file[newest].lsn != 0) return redo_lsn_base(log->file[newest].lsn);
+    return (uint64_t)log->config.life << REDO_LSN_PAGE_BITS; /* Nothing was ever logged. */
+}
+
+/* False: a file is of another life of the node. */
+static bool one_life(struct redo_log *log, uint64_t base)
+{
+    for (uint32_t file = 0; file < log->config.files; file++) {
+        if (log->file[file].lsn == 0 || redo_lsn_base(log->file[file].lsn) == base) continue;
+        damaged(log, REDO_OTHER_LIFE, (uint64_t)file * log->config.file_blocks, 0);
+        return false;
+    }
+    return true;
+}
+
 /* The newest file before which no record is needed. */
 static void start_choose(struct redo_log *log)
 {
     uint32_t files = log->config.files;
     uint32_t newest = newest_file(log);
     uint32_t start = newest;
-    log->chain = (struct redo_chain){.lsn = 0};
-    while (log->file[start].lsn > 1u && log->file[start].gci_before >= log->replay.start_gci) {
+    uint64_t base = life_base(log, newest);
+    if (!one_life(log, base)) return;
+    log->chain = (struct redo_chain){.lsn = base};
+    sure_up_to(log, base);
+    while (redo_lsn_pages(log->file[start].lsn) > 1u && log->file[start].gci_before >= log->replay.start_gci) {
         uint32_t before = (start + files - 1u) % files;
         if (log->file[before].lsn == 0 || log->file[before].lsn >= log->file[start].lsn) {
             damaged(log, REDO_LOST_START, (uint64_t)before * log->config.file_blocks, 0);
@@ -162,11 +189,6 @@ static void head_done(struct redo_log *log)
 }
 
 /* --- Records. --- */
-
-static void sure_up_to(struct redo_log *log, uint64_t lsn)
-{
-    if (lsn > log->sure) log->sure = lsn;
-}
 
 static bool happened(const struct redo_log *log, const struct redo_record *record)
 {

@@ -59,12 +59,21 @@ static uint32_t lqh_ref(const struct cntr *cntr, uint32_t instance)
 
 /* --- Beginning a step. --- */
 
+/* The start's number is random, and all nodes that begin together may have it. Who comes later has
+ * perhaps had a log in the same incarnation. */
+static uint32_t log_life(struct cntr *cntr)
+{
+    if (cntr_rejoins(cntr)) return (uint32_t)rng_next(block_rng(&cntr->block));
+    return cntr->incarnation / 2u;
+}
+
 static void begin_redo_open(struct cntr *cntr)
 {
     bool own = cntr_has_own_rows(cntr);
     struct redo_open_req req = {.sender_data = cntr->incarnation,
                                 .create = !own && cntr->start.type != START_SYSTEM_RESTART,
                                 .others = own};
+    if (req.create != 0) req.life = log_life(cntr);
     uint32_t count = block_instances(&cntr->block, BLOCK_DBLQH);
     memset(&cntr->recover, 0, sizeof(cntr->recover));
     for (uint32_t i = 1; i <= count; i++) {

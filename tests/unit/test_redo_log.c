@@ -10,6 +10,7 @@
 #include "blocks/dblqh/redo_log.h"
 #include "kernel/base/rng.h"
 
+#define LIFE          5u
 #define FILES         4u
 #define FILE_BLOCKS   (w->file_blocks) /* 16, or more: */
 #define BLOCKS_MAX    40u
@@ -315,7 +316,8 @@ static void log_init(void)
                                        .files = FILES,
                                        .file_blocks = FILE_BLOCKS,
                                        .buffer = buffer,
-                                       .buffer_blocks = BUFFER_BLOCKS};
+                                       .buffer_blocks = BUFFER_BLOCKS,
+                                       .life = LIFE};
     redo_init(&w->log, &config, &io, NULL);
     w->opened = w->again = w->replayed = w->damaged = false;
     w->request = NONE;
@@ -695,6 +697,29 @@ static void test_foreign_files(void **state)
     assert_int_equal(w->damage.fault, REDO_OTHER_NODE);
 }
 
+/* A log of the node's former life, or none where there was one, has not the page that the system
+ * files know, whatever its number. */
+static void test_another_life(void **state)
+{
+    (void)state;
+    const uint64_t base = (uint64_t)LIFE << REDO_LSN_PAGE_BITS;
+    const uint64_t other = (uint64_t)(LIFE - 1u) << REDO_LSN_PAGE_BITS;
+    for (uint32_t written = 0; written <= 1; written++) {
+        world_begin(6);
+        if (written) append();
+        save();
+        settle();
+        w->replay.lsn_known = w->log.lsn_synced;
+        assert_int_equal(redo_lsn_base(w->replay.lsn_known), base);
+        assert_int_equal(redo_lsn_pages(w->replay.lsn_known) > 0, written);
+        assert_true(restart());
+        assert_int_equal(redo_lsn_base(w->log.lsn), base);
+        w->replay.lsn_known = written ? other + 1u : base + 1u;
+        assert_false(restart());
+        assert_int_equal(w->damage.fault, written ? REDO_OTHER_LIFE : REDO_EMPTY);
+    }
+}
+
 /* Without checkpoints the log fills up: it says so before a commit can fail, and goes on when the
  * tail moves. */
 static void test_full(void **state)
@@ -776,6 +801,7 @@ int main(void)
         cmocka_unit_test(test_the_system_files_are_old),
         cmocka_unit_test(test_rot),
         cmocka_unit_test(test_foreign_files),
+        cmocka_unit_test(test_another_life),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_never_told_to_forget),
         cmocka_unit_test(test_idle_log_is_quiet),
