@@ -62,7 +62,7 @@ struct lqh_redo {
     uint32_t delay_last;
     uint32_t delayed;
     bool delay_sent;
-    uint64_t moved_ms; /* When one of them last left. */
+    uint64_t moved_ms; /* When one of them last found room. */
     uint64_t hint_ms;  /* When DIH was last told. */
     struct lqh_recover recover;
     char text[640]; /* Last words. */

@@ -61,6 +61,7 @@ static void delay_add(struct lqh *lqh, struct lqh_op *op)
     if (redo->delay_first == REF_NONE) redo->moved_ms = now_ms(&lqh->block);
     op->state = LQH_DELAYED;
     op->delay_next = REF_NONE;
+    op->delayed_ms = (uint32_t)now_ms(&lqh->block);
     if (redo->delay_last != REF_NONE)
         lqh_op_get(lqh, redo->delay_last)->delay_next = op->pool.ref;
     else
@@ -114,6 +115,19 @@ uint32_t lqh_redo_admit(struct lqh *lqh, struct lqh_op *op, const struct lqh_dat
     return 0;
 }
 
+/*
+ * What is prepared may fill the memory by itself, and never be committed without those that wait
+ * here, or at another node whose memory is full of what waits here in turn. Nobody has found room
+ * for long then: all that have waited for as long are refused, not one of them each time, or a
+ * large transaction would take hours to end.
+ */
+static bool is_stuck(const struct lqh *lqh, const struct lqh_op *op)
+{
+    uint32_t limit_ms = block_config(&lqh->block)->deadlock_timeout_ms;
+    uint64_t now = now_ms(&lqh->block);
+    return now - lqh->redo->moved_ms > limit_ms && (uint32_t)now - op->delayed_ms > limit_ms;
+}
+
 /* False: it must wait on. */
 static bool delay_leave(struct lqh *lqh, struct lqh_op *op)
 {
@@ -122,11 +136,7 @@ static bool delay_leave(struct lqh *lqh, struct lqh_op *op)
     if (key_operation_of(op->request_info) != OP_READ) {
         uint32_t words = words_of_op(lqh, op, op->key_words, op->attr_words);
         enum redo_room room = redo_room(&redo->log, words);
-        /* What is prepared may fill the memory by itself, and never be committed without those that
-         * wait here. */
-        bool stuck =
-            now_ms(&lqh->block) - redo->moved_ms > block_config(&lqh->block)->deadlock_timeout_ms;
-        if (room == REDO_WAIT && !stuck) return false;
+        if (room == REDO_WAIT && !is_stuck(lqh, op)) return false;
         if (room == REDO_WAIT) {
             jam();
             error = ERR_REDO_BUFFER_FULL;
@@ -140,7 +150,7 @@ static bool delay_leave(struct lqh *lqh, struct lqh_op *op)
     redo->delay_first = op->delay_next;
     if (redo->delay_first == REF_NONE) redo->delay_last = REF_NONE;
     redo->delayed--;
-    redo->moved_ms = now_ms(&lqh->block);
+    if (error == 0) redo->moved_ms = now_ms(&lqh->block);
     lqh_op_undelay(lqh, op, error);
     return true;
 }

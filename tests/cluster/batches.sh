@@ -32,3 +32,16 @@ want 0 "$BIN/batch_client" large "${fits:-0}" 0
 want 0 "$BIN/ndb_select_count" -d test batch
 want_text out "^$fits records"
 stop_cluster
+
+say "more than the memory of the logs takes: refused soon, and nobody else is harmed"
+start_cluster 2 2 $'NoOfFragmentLogFiles=4\nFragmentLogFileSize=16M\nRedoBuffer=2M'
+want 0 "$BIN/ndb_create_table" -d test -e "$TABLE"
+for _ in 1 2 3; do
+    want 0 "$BIN/batch_client" large 40000 0
+    want_text out '^error 1221, temporary: REDO log buffer is full'
+    want 0 "$BIN/batch_client" 1000 0
+    want 0 "$BIN/ndb_select_count" -d test batch
+    want_text out '^0 records'
+    [ "$FAILED" -eq 0 ] || exit 1
+done
+stop_cluster
