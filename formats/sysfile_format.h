@@ -8,7 +8,7 @@
 /*
  * Two copies. Each is a file_header, then struct sysfile as far as its list of log ends is in use,
  * zeros to the end of a block, whose last 8 bytes are XXH3 of all before. One block is enough for
- * 79 nodes with four LDM instances each. The file may be longer, of a time when the list was.
+ * 67 nodes with four LDM instances each. The file may be longer, of a time when the list was.
  *
  * Layout 3 said nothing of the lists of checkpoints. Layout 2 had one block, and the ends of the
  * node's own logs alone. Both are read, and never written any more.
