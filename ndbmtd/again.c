@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "ndbmtd/process.h"
 
@@ -23,12 +25,14 @@ static struct birth {
     char **arguments; /* NULL: the process may not begin again. */
     cpu_set_t cpus;
     bool has_cpus;
+    int nice; /* Of a thread, not of the process: thread_place.c. */
 } birth;
 
 void again_remember(char **arguments)
 {
     birth.arguments = arguments;
     birth.has_cpus = sched_getaffinity(0, sizeof birth.cpus, &birth.cpus) == 0;
+    birth.nice = getpriority(PRIO_PROCESS, 0);
 }
 
 int again_take(struct process *process, const char *text)
@@ -67,11 +71,12 @@ void again_execute(struct process *process, uint32_t pause_s)
                    pause_s, process->config.own_node);
     arguments[count++] = last;
     arguments[count] = NULL;
-    (void)alarm(0);
     (void)sched_setscheduler(0, SCHED_OTHER, &ordinary);
+    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), birth.nice);
     if (birth.has_cpus) (void)sched_setaffinity(0, sizeof birth.cpus, &birth.cpus);
     sigemptyset(&none);
     (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
-    (void)fflush(NULL);
+    (void)fflush(NULL); /* Another thread may hold a stream for ever: the alarm ends that. */
+    (void)alarm(0);
     (void)execv("/proc/self/exe", arguments);
 }
