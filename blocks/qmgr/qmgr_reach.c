@@ -174,6 +174,7 @@ static void begin(struct qmgr *qmgr)
     struct node_mask speak = others(qmgr);
     jam();
     reach->running = 1;
+    if (reach->settles_ms <= now_ms(&qmgr->block)) reach->settles_ms = 0; /* Of a former check. */
     memset(&reach->map.known, 0, sizeof(reach->map.known));
     memset(&reach->heard, 0, sizeof(reach->heard));
     memset(&reach->told, 0, sizeof(reach->told));
