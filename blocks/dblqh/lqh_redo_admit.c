@@ -145,12 +145,13 @@ static bool delay_leave(struct lqh *lqh, struct lqh_op *op)
         } else {
             redo_reserve(&redo->log, words);
             op->redo_words = words;
+            redo->moved_ms =
+                now_ms(&lqh->block); /* A read needs no room, and says nothing of it. */
         }
     }
     redo->delay_first = op->delay_next;
     if (redo->delay_first == REF_NONE) redo->delay_last = REF_NONE;
     redo->delayed--;
-    if (error == 0) redo->moved_ms = now_ms(&lqh->block);
     lqh_op_undelay(lqh, op, error);
     return true;
 }
