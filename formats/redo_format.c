@@ -117,7 +117,7 @@ struct redo_chain redo_chain_at(const struct redo_page_head *head)
 
 bool redo_chain_next(struct redo_chain *chain, const struct redo_page_head *head)
 {
-    if (redo_lsn(head) != chain->lsn + 1u || head->incarnation < chain->incarnation) return false;
+    if (redo_lsn(head) <= chain->lsn || head->incarnation < chain->incarnation) return false;
     if ((head->prev_lo | (uint64_t)head->prev_hi << 32) != chain->check) return false;
     *chain = redo_chain_at(head);
     return true;

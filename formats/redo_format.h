@@ -140,7 +140,8 @@ struct redo_chain {
     uint32_t incarnation;
 };
 
-/* Is this good page the next one? The chain moves on to it then. */
+/* Is this good page the next one? The chain moves on to it then. Numbers that were used by pages
+ * which a restart has left out are not used again. */
 bool redo_chain_next(struct redo_chain *chain, const struct redo_page_head *head);
 /* The chain that ends with this page. */
 struct redo_chain redo_chain_at(const struct redo_page_head *head);

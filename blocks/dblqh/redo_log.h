@@ -135,6 +135,7 @@ struct redo_log {
     struct redo_replay replay;
     struct redo_chain chain;
     uint64_t sure;             /* This page and those before are known to be durable. */
+    uint64_t lsn_seen;         /* Highest number of a page, that was taken or not. */
     uint64_t at;               /* Behind the last page taken. */
     uint64_t page_at;          /* That page. */
     uint64_t look;             /* LOOKING: from here. */

@@ -85,7 +85,8 @@ static uint32_t files_kept(const struct redo_log *log, uint32_t newest, uint32_t
     uint32_t files = log->config.files;
     uint32_t kept = 0;
     if (!log->replay.keeps) return 0;
-    while (redo_lsn_pages(log->file[start].lsn) > 1u && log->file[start].gci_before >= log->replay.keep_gci) {
+    while (redo_lsn_pages(log->file[start].lsn) > 1u &&
+           log->file[start].gci_before >= log->replay.keep_gci) {
         uint32_t before = (start + files - 1u) % files;
         if (before == newest || log->file[before].lsn == 0 ||
             log->file[before].lsn >= log->file[start].lsn)
@@ -94,6 +95,11 @@ static uint32_t files_kept(const struct redo_log *log, uint32_t newest, uint32_t
         kept++;
     }
     return kept;
+}
+
+static void seen(struct redo_log *log, const struct redo_page_head *head)
+{
+    if (redo_lsn(head) > log->lsn_seen) log->lsn_seen = redo_lsn(head);
 }
 
 /* The lsn before the first page of the log that must be here. */
@@ -125,7 +131,8 @@ static void start_choose(struct redo_log *log)
     if (!one_life(log, base)) return;
     log->chain = (struct redo_chain){.lsn = base};
     sure_up_to(log, base);
-    while (redo_lsn_pages(log->file[start].lsn) > 1u && log->file[start].gci_before >= log->replay.start_gci) {
+    while (redo_lsn_pages(log->file[start].lsn) > 1u &&
+           log->file[start].gci_before >= log->replay.start_gci) {
         uint32_t before = (start + files - 1u) % files;
         if (log->file[before].lsn == 0 || log->file[before].lsn >= log->file[start].lsn) {
             damaged(log, REDO_LOST_START, (uint64_t)before * log->config.file_blocks, 0);
@@ -244,7 +251,10 @@ static bool record_take(struct redo_log *log, const struct redo_record *record)
 static void join(struct redo_log *log)
 {
     log->made = log->written = log->synced = log->save = log->at;
-    log->lsn = log->lsn_written = log->lsn_synced = log->chain.lsn;
+    log->lsn_written = log->lsn_synced = log->chain.lsn;
+    /* A page that is left out may stay where the next one is written: a write that is lost must not
+     * be taken for done because the page in its place has its number. */
+    log->lsn = log->lsn_seen > log->chain.lsn ? log->lsn_seen : log->chain.lsn;
     log->check = log->chain.check;
     log->incarnation = log->replay.incarnation;
     log->proved = false;
@@ -365,6 +375,7 @@ static void head_take(struct redo_log *log, const struct redo_page_head *head, u
                                              .gci_before = head->gci_before,
                                              .prev = head->prev_lo | (uint64_t)head->prev_hi << 32};
     }
+    seen(log, head);
     log->gci_max = head->gci_max;
     log->page_at = log->at;
     log->at += redo_blocks(head->words);
@@ -444,6 +455,7 @@ static void look_done(struct redo_log *log)
     for (uint64_t position = log->chunk; position < log->chunk_end; position++) {
         const struct redo_page_head *head = later_page(log, position);
         if (head == NULL) continue;
+        seen(log, head);
         /* No file was begun before the one before it was durable to its end. */
         bool later_file = redo_file_at(log, position) != redo_file_at(log, log->at);
         if (later_file || redo_synced(head) > log->chain.lsn) {

@@ -217,7 +217,7 @@ void redo_written(struct redo_log *log)
  */
 static void prove(struct redo_log *log)
 {
-    if (log->proved || redo_lsn_pages(log->lsn) == 0 || log->lsn_synced != log->lsn) return;
+    if (log->proved || redo_lsn_pages(log->lsn) == 0 || log->synced != log->made) return;
     if (redo_fill(log) >= SLOW_PERCENT || !page_begin(log)) return;
     jam();
     page_close(log);
