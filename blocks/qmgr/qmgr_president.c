@@ -242,6 +242,26 @@ static bool has_given_up(const struct qmgr *qmgr, uint32_t node, const struct cm
            req->attempt != qmgr->president.attempt;
 }
 
+/* Nobody of the node group has rows that the others could get: they would wait for ever, each for
+ * the others. */
+static void tell_all_aside(struct qmgr *qmgr)
+{
+    uint32_t group_of[NODE_ID_MAX + 1];
+    if (!qmgr->join.aside || qmgr->join.told_aside) return;
+    (void)node_config_groups(block_config(&qmgr->block), group_of);
+    for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
+        bool partner = node != qmgr_own(qmgr) && group_of[node] == group_of[qmgr_own(qmgr)];
+        if (partner && !qmgr->peer[node].aside) return;
+    }
+    jam();
+    qmgr->join.told_aside = 1;
+    log_warning(&qmgr->block,
+                "all nodes of this node group stand aside, and none has rows that it may start "
+                "with: each one's log says why. Bring the files that are named there back from a "
+                "copy of the file system, or start all data nodes with --initial "
+                "--i-accept-data-loss");
+}
+
 void qmgr_exec_CM_REGREQ(struct block *block, const struct signal *sig)
 {
     struct qmgr *qmgr = qmgr_of(block);
@@ -274,6 +294,7 @@ void qmgr_exec_CM_REGREQ(struct block *block, const struct signal *sig)
     if (node_mask_has(&qmgr->linked, node)) {
         qmgr->peer[node].aside = req->aside;
         qmgr->peer[node].known = req->known;
+        tell_all_aside(qmgr);
     }
     if (cause == CM_REF_ELECTION && node_mask_has(&qmgr->linked, node)) {
         jam(); /* Who asks is in election too: its candidate counts as much as an answer's. */

@@ -226,6 +226,7 @@ struct qmgr {
         uint32_t has_data;             /* Own; from NDBCNTR. */
         uint32_t aside;                /* Own: waits until the others run; from NDBCNTR. */
         struct cm_known_ord known;     /* Own, the same. */
+        uint32_t told_aside;           /* That all of its node group stand aside. */
         uint32_t running;              /* JOINING: the cluster is started. */
         uint32_t told_why;             /* enum start_set: for what it said last that it waits... */
         struct node_mask told_missing; /* ...and for whom. */
