@@ -451,6 +451,39 @@ static void test_who_stands_aside_knows(void **state)
     }
 }
 
+/* The first thing that node 2 says comes before node 1 knows of its link, and counts for nothing.
+ */
+static void lose_first_words(struct fake_cluster *cluster, uint32_t from, uint32_t to,
+                             uint32_t *words, uint32_t count)
+{
+    if (from != 2 || to != 1) return;
+    for (uint32_t at = 0; at < count; at += words[at + 3]) {
+        if (kind_gsn(words[at]) != GSN_CM_REGREQ) continue;
+        words[at] += GSN_CM_HEARTBEAT - GSN_CM_REGREQ;
+        cluster->tamper = NULL;
+        return;
+    }
+}
+
+/* The healthy one asks before it has heard that the other one stands aside: it does not count on
+ * it. */
+static void test_who_stands_aside_agrees_to_nobody(void **state)
+{
+    (void)state;
+    start_files(2, 2);
+    end_all();
+    config.stand_aside = 1;
+    make_node(2);
+    config.stand_aside = 0;
+    fc_run(fc, 100);
+    fc->tamper = lose_first_words;
+    make_node(1);
+    run_until_started(2, 5000);
+    assert_null(fc->tamper);
+    assert_true(cntr_at(2)->rejoin.running != 0); /* It came when node 1 was started. */
+    check_whole(2);
+}
+
 /* Each was started alone, from the same past: their lives are two. */
 static void test_two_lives_of_one_past(void **state)
 {
@@ -781,6 +814,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_one_gci_off_the_line, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_two_lives_of_one_past, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_who_stands_aside_knows, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_who_stands_aside_agrees_to_nobody, setup_files,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_initial_meets_an_older_one, setup_files, teardown),
         cmocka_unit_test(test_the_line),
         cmocka_unit_test(test_the_shared_past),
