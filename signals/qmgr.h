@@ -64,7 +64,7 @@ enum cm_ref_cause {
 struct cm_regref {
     uint32_t attempt;
     uint32_t cause;     /* enum cm_ref_cause */
-    uint32_t candidate; /* 0: it stands aside, and follows nobody. */
+    uint32_t candidate; /* 0: it does not start yet or stands aside. */
     uint32_t president; /* 0 = none. */
 };
 SIGNAL_STRUCT(cm_regref, 4);

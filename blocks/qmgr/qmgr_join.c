@@ -44,6 +44,14 @@ uint32_t qmgr_candidate(const struct qmgr *qmgr)
     return lowest != 0 && lowest < own ? lowest : own;
 }
 
+/* Whom it would follow now. Before it takes part it does not know yet whether it will stand aside.
+ */
+uint32_t qmgr_follows(const struct qmgr *qmgr)
+{
+    bool elects = qmgr->join.state == JOIN_ELECTION && !qmgr->join.aside;
+    return elects ? qmgr_candidate(qmgr) : 0;
+}
+
 static void send_to_linked(struct qmgr *qmgr, uint32_t gsn, const void *payload, uint32_t words)
 {
     signal_broadcast(&qmgr->block, &qmgr->linked, BLOCK_QMGR, gsn, PRIO_A, payload, words, NULL, 0);

@@ -286,7 +286,7 @@ void qmgr_exec_CM_REGREQ(struct block *block, const struct signal *sig)
     struct cm_regref ref = {
         .attempt = req->attempt,
         .cause = cause,
-        .candidate = qmgr->join.aside ? 0 : qmgr_candidate(qmgr),
+        .candidate = qmgr_follows(qmgr),
         .president = qmgr->join.president,
     };
     if (cause == CM_REF_GROUP) ref.candidate = qmgr_rejoin_before(qmgr, node);

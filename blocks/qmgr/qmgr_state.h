@@ -344,6 +344,7 @@ void qmgr_join_check(struct qmgr *qmgr); /* Answers NDBCNTR when all expected no
 void qmgr_move(struct qmgr *qmgr, enum join_state state);
 struct node_mask qmgr_in_sight(const struct qmgr *qmgr);
 uint32_t qmgr_candidate(const struct qmgr *qmgr);
+uint32_t qmgr_follows(const struct qmgr *qmgr);
 void qmgr_member_lost(struct qmgr *qmgr, uint32_t node, const char *how);
 void qmgr_exec_CM_REGCONF(struct block *block, const struct signal *sig);
 void qmgr_exec_CM_REGREF(struct block *block, const struct signal *sig);

@@ -465,23 +465,30 @@ static void lose_first_words(struct fake_cluster *cluster, uint32_t from, uint32
     }
 }
 
-/* The healthy one asks before it has heard that the other one stands aside: it does not count on
- * it. */
+/* The healthy one asks before it has heard that the other one stands aside, or when that reads its
+ * files and does not know it yet: it does not count on it. */
 static void test_who_stands_aside_agrees_to_nobody(void **state)
 {
     (void)state;
-    start_files(2, 2);
-    end_all();
-    config.stand_aside = 1;
-    make_node(2);
-    config.stand_aside = 0;
-    fc_run(fc, 100);
-    fc->tamper = lose_first_words;
-    make_node(1);
-    run_until_started(2, 5000);
-    assert_null(fc->tamper);
-    assert_true(cntr_at(2)->rejoin.running != 0); /* It came when node 1 was started. */
-    check_whole(2);
+    for (uint32_t first = 1; first <= 2; first++) {
+        fake_disk_reset();
+        start_files(2, 2);
+        end_all();
+        for (uint32_t i = 0; i < 2; i++) {
+            uint32_t id = i == 0 ? first : 3 - first;
+            config.stand_aside = id == 2;
+            fc->tamper = lose_first_words;
+            make_node(id);
+            fc->node[id].allowed[3 - id] = true; /* Their link is up at once. */
+            fc_run(fc, 100);
+        }
+        config.stand_aside = 0;
+        run_until_started(2, 5000);
+        assert_null(fc->tamper);
+        assert_true(cntr_at(2)->rejoin.running != 0); /* It came when node 1 was started. */
+        check_whole(2);
+        end_all();
+    }
 }
 
 /* Each was started alone, from the same past: their lives are two. */
