@@ -86,6 +86,7 @@ static void say(struct qmgr *qmgr, uint32_t node, uint32_t ask, uint32_t answer)
         .row = qmgr->reach.map.row[qmgr_own(qmgr)],
         .fenced = qmgr->reach.lost,
         .accused = qmgr->reach.accused[qmgr_own(qmgr)],
+        .lost = !node_mask_empty(&qmgr->reach.lost),
     };
     struct node_mask newcomers;
     qmgr_newcomers(qmgr, &newcomers);
@@ -275,6 +276,7 @@ void qmgr_reach_view(struct qmgr *qmgr)
     node_mask_keep(&reach->lost, &known);
     node_mask_keep(&reach->silent, &known);
     node_mask_keep(&reach->dismissed, &known);
+    memset(&reach->losers, 0, sizeof(reach->losers));
     for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++) {
         if (!node_mask_has(&qmgr->join.members, node)) {
             reach->fenced_by[node] = (struct node_mask){{0}};
@@ -465,8 +467,9 @@ static bool may_be_new(const struct qmgr *qmgr, const struct node_mask *leave)
     return now_ms(&qmgr->block) - reach->found_ms < qmgr_silence_ms(qmgr, true);
 }
 
-/* They are silent, but their links are up; and neither those that stay nor those that leave could
- * go on alone. So nothing is lost by waiting for an answer: no other part goes on meanwhile. */
+/* They are silent, but nobody's link to them is down, as far as this node hears; and neither those
+ * that stay nor those that leave could go on alone. So nothing is lost by waiting for an answer: no
+ * other part goes on meanwhile. */
 static bool may_wait(const struct qmgr *qmgr, const struct node_mask *leave)
 {
     const struct qmgr_reach *reach = &qmgr->reach;
@@ -474,6 +477,7 @@ static bool may_wait(const struct qmgr *qmgr, const struct node_mask *leave)
     struct node_mask stay = qmgr->join.members;
     qmgr_condemned(qmgr, &stay, &gone);
     node_mask_join(&gone, &reach->lost);
+    node_mask_join(&gone, &reach->losers);
     node_mask_join(&gone, &qmgr->failure.fenced);
     node_mask_cut(&stay, leave);
     if (!node_mask_empty(&gone) ||
@@ -725,6 +729,7 @@ void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig)
     node_mask_join(&qmgr->reach.fenced_by[node], &condemned);
     qmgr_newcomers(qmgr, &known);
     qmgr->beat.told_ms[node] = node_mask_has(&known, node) ? 0 : rep->patience_ms;
+    if (rep->lost != 0) node_mask_add(&qmgr->reach.losers, node);
     node_mask_keep(&condemned, &known);
     if (!qmgr->reach.running && !node_mask_empty(&condemned)) begin(qmgr);
     bool news = is_news(qmgr, node, rep);

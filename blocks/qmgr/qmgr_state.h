@@ -95,6 +95,7 @@ struct qmgr_reach {
     uint32_t nonce;          /* Of the last question. */
     struct node_mask lost;   /* Members whose link is down: they do not come back. */
     struct node_mask silent; /* Members that do not speak; an answer takes them back. */
+    struct node_mask losers; /* Members that say that somebody is lost to them. */
     struct node_mask heard;  /* Have answered the last question. */
     struct node_mask told;   /* Whose rows others have told. */
     bool evaluates;          /* It is going to, behind what runs now. */

@@ -99,6 +99,25 @@ static void test_one_broken_link(void **state)
     }
 }
 
+/* Nobody can go on without either, and neither answers the other any more: the others, who reach
+ * both, do not wait for what cannot come. */
+static void test_one_broken_link_between_two_that_all_need(void **state)
+{
+    (void)state;
+    for (uint32_t a = 1; a <= 4; a++) {
+        for (uint32_t b = a + 1; b <= 4; b++) {
+            forget();
+            start_and_wait(4, 1, 0);
+            fc_cut(fc, a, b, true);
+            run_looking(200);
+            for (uint32_t id = 1; id <= 4; id++)
+                assert_true(fc->node[id].dead);
+            fc_destroy(fc);
+            fc_init(fc);
+        }
+    }
+}
+
 static void test_a_node_with_most_links_broken_leaves(void **state)
 {
     (void)state;
@@ -623,6 +642,7 @@ int main(void)
         T(test_a_node_hangs_and_wakes_up),
         T(test_a_node_that_all_need_hangs),
         T(test_one_broken_link),
+        T(test_one_broken_link_between_two_that_all_need),
         T(test_a_node_with_most_links_broken_leaves),
         T(test_three_that_do_not_reach_each_other),
         T(test_rows_of_nodes_that_were_silent),
