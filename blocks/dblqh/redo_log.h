@@ -97,7 +97,8 @@ struct redo_config {
 
 struct redo_file {
     uint64_t lsn;        /* Of its first page; 0 = it has no good one. */
-    uint64_t prev;       /* Check of the page before that. */
+    uint64_t prev;       /* Check of the page before that; 0: there was none. */
+    uint64_t synced;     /* The last page that was durable when that one was made. */
     uint32_t gci_before; /* No older record that began before it has a higher one. */
 };
 

@@ -85,8 +85,7 @@ static uint32_t files_kept(const struct redo_log *log, uint32_t newest, uint32_t
     uint32_t files = log->config.files;
     uint32_t kept = 0;
     if (!log->replay.keeps) return 0;
-    while (redo_lsn_pages(log->file[start].lsn) > 1u &&
-           log->file[start].gci_before >= log->replay.keep_gci) {
+    while (log->file[start].prev != 0 && log->file[start].gci_before >= log->replay.keep_gci) {
         uint32_t before = (start + files - 1u) % files;
         if (before == newest || log->file[before].lsn == 0 ||
             log->file[before].lsn >= log->file[start].lsn)
@@ -95,6 +94,14 @@ static uint32_t files_kept(const struct redo_log *log, uint32_t newest, uint32_t
         kept++;
     }
     return kept;
+}
+
+static struct redo_file file_of(const struct redo_page_head *first)
+{
+    return (struct redo_file){.lsn = redo_lsn(first),
+                              .gci_before = first->gci_before,
+                              .prev = first->prev_lo | (uint64_t)first->prev_hi << 32,
+                              .synced = redo_synced(first)};
 }
 
 static void seen(struct redo_log *log, const struct redo_page_head *head)
@@ -131,8 +138,7 @@ static void start_choose(struct redo_log *log)
     if (!one_life(log, base)) return;
     log->chain = (struct redo_chain){.lsn = base};
     sure_up_to(log, base);
-    while (redo_lsn_pages(log->file[start].lsn) > 1u &&
-           log->file[start].gci_before >= log->replay.start_gci) {
+    while (log->file[start].prev != 0 && log->file[start].gci_before >= log->replay.start_gci) {
         uint32_t before = (start + files - 1u) % files;
         if (log->file[before].lsn == 0 || log->file[before].lsn >= log->file[start].lsn) {
             damaged(log, REDO_LOST_START, (uint64_t)before * log->config.file_blocks, 0);
@@ -142,7 +148,7 @@ static void start_choose(struct redo_log *log)
     }
     if (log->file[start].lsn > 0) {
         jam();
-        log->chain.lsn = log->file[start].lsn - 1u;
+        log->chain.lsn = log->file[start].synced;
         log->chain.check = log->file[start].prev;
         log->gci_max = log->file[start].gci_before;
     } else {
@@ -183,12 +189,7 @@ static void head_done(struct redo_log *log)
         return;
     }
     log->file[log->file_next] = (struct redo_file){.lsn = 0};
-    if (fault == REDO_GOOD) {
-        log->file[log->file_next] =
-            (struct redo_file){.lsn = redo_lsn(head),
-                               .gci_before = head->gci_before,
-                               .prev = head->prev_lo | (uint64_t)head->prev_hi << 32};
-    }
+    if (fault == REDO_GOOD) log->file[log->file_next] = file_of(head);
     if (++log->file_next < log->config.files)
         head_read(log);
     else
@@ -314,7 +315,9 @@ static void cut(struct redo_log *log)
     const struct redo_file *file = &log->file[redo_file_at(log, log->page_at)];
     jam();
     log->state = REDO_CUTTING;
-    log->chain = (struct redo_chain){.lsn = file->lsn - 1u, .check = file->prev};
+    /* Numbers of pages that were left out are missing: where nothing in this file is sure, what is
+     * names the page before it. */
+    log->chain = (struct redo_chain){.lsn = min64(log->sure, file->lsn - 1u), .check = file->prev};
     log->gci_max = file->gci_before;
     log->at = log->page_at - redo_block_at(log, log->page_at);
     ndbrequire(log->chain.lsn <= log->sure);
@@ -365,15 +368,15 @@ static void chunk_done(struct redo_log *log)
     chunk_read(log, log->at);
 }
 
-/* What the head of a page that was taken says of the log. */
-static void head_take(struct redo_log *log, const struct redo_page_head *head, uint32_t file)
+/* What the head of a page that was taken says of the log. `before` is the number of the page that
+ * was taken before it. */
+static void head_take(struct redo_log *log, const struct redo_page_head *head, uint32_t file,
+                      uint64_t before)
 {
     sure_up_to(log, redo_synced(head));
     if (redo_block_at(log, log->at) == 0) {
-        sure_up_to(log, log->chain.lsn - 1u); /* The file before was left with a sync. */
-        log->file[file] = (struct redo_file){.lsn = redo_lsn(head),
-                                             .gci_before = head->gci_before,
-                                             .prev = head->prev_lo | (uint64_t)head->prev_hi << 32};
+        sure_up_to(log, before); /* The file before was left with a sync. */
+        log->file[file] = file_of(head);
     }
     seen(log, head);
     log->gci_max = head->gci_max;
@@ -392,6 +395,7 @@ static bool page_take(struct redo_log *log)
     const uint32_t *page = log->config.buffer + (size_t)(log->at - log->chunk) * REDO_BLOCK_WORDS;
     const struct redo_page_head *head = (const struct redo_page_head *)(const void *)page;
     const struct redo_place place = redo_place_at(log, log->at);
+    uint64_t before = log->chain.lsn;
     enum redo_fault fault =
         redo_page_verify(page, (uint32_t)(log->chunk_end - log->at) * REDO_BLOCK_WORDS, &place);
     if (fault == REDO_CUT && redo_block_at(log, log->chunk_end) != 0 && log->at > log->chunk) {
@@ -414,7 +418,7 @@ static bool page_take(struct redo_log *log)
         damaged(log, REDO_BAD_RECORD, log->at, 0);
         return false;
     }
-    head_take(log, head, place.file);
+    head_take(log, head, place.file, before);
     return true;
 }
 

@@ -747,6 +747,84 @@ static void test_a_left_out_page_stays(void **state)
     assert_false(restart());
 }
 
+/* The last page is on disk, but nobody was told, and all is lost: it did not happen. */
+static void lose_the_last_page(void)
+{
+    append();
+    save();
+    settle();
+    w->saved--;
+    assert_true(restart());
+}
+
+/* Numbers of pages that were left out are missing, here of the log's very first page: what has
+ * begun with another number has begun there all the same. */
+static void test_the_very_first_page_is_left_out(void **state)
+{
+    (void)state;
+    world_begin(6);
+    save();
+    settle();
+    w->replay.lsn_known = w->log.lsn_synced;
+    lose_the_last_page();
+    append();
+    save();
+    settle();
+    assert_int_equal(redo_lsn_pages(w->log.lsn_synced), 2);
+    w->replay.lsn_known = w->log.lsn_synced;
+    disk_crash(0, false);
+    assert_true(restart());
+    assert_int_equal(w->start, 0);
+}
+
+/* The first file is full, and the first page of the next one has been left out twice: the last page
+ * that there is has not the number before the next one's. */
+static void leave_out_the_first_of_a_file(void)
+{
+    world_begin(6);
+    w->large_one_in = UINT32_MAX;
+    while (w->log.made < FILE_BLOCKS) {
+        append();
+        save();
+        settle();
+    }
+    assert_int_equal(w->log.made, FILE_BLOCKS);
+    lose_the_last_page();
+    lose_the_last_page();
+    assert_int_equal(w->log.made, FILE_BLOCKS);
+    assert_int_equal(redo_lsn_pages(w->log.lsn_synced), FILE_BLOCKS);
+    assert_int_equal(redo_lsn_pages(w->log.lsn), FILE_BLOCKS + 2u);
+}
+
+/* What is told of such a log is what it has: by a save that finds nothing new, */
+static void test_a_save_names_a_page_that_is_there(void **state)
+{
+    (void)state;
+    leave_out_the_first_of_a_file();
+    save();
+    assert_int_equal(w->saving, 0);
+    w->replay.lsn_known = w->log.lsn_synced;
+    memset(w->disk[1], 0, REDO_BLOCK_BYTES);
+    disk_crash(0, false);
+    assert_true(restart());
+}
+
+/* and by the pages that are written next, the first of which is torn. */
+static void test_pages_name_one_that_is_there(void **state)
+{
+    (void)state;
+    leave_out_the_first_of_a_file();
+    append();
+    redo_save(&w->log);
+    append();
+    redo_save(&w->log);
+    settle();
+    memset(w->disk[1], 0, REDO_BLOCK_BYTES);
+    w->write_count = 0;
+    w->saving = 0;
+    assert_true(restart());
+}
+
 /* Without checkpoints the log fills up: it says so before a commit can fail, and goes on when the
  * tail moves. */
 static void test_full(void **state)
@@ -830,6 +908,9 @@ int main(void)
         cmocka_unit_test(test_foreign_files),
         cmocka_unit_test(test_another_life),
         cmocka_unit_test(test_a_left_out_page_stays),
+        cmocka_unit_test(test_the_very_first_page_is_left_out),
+        cmocka_unit_test(test_a_save_names_a_page_that_is_there),
+        cmocka_unit_test(test_pages_name_one_that_is_there),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_never_told_to_forget),
         cmocka_unit_test(test_idle_log_is_quiet),
