@@ -42,6 +42,7 @@ bool import_input_seek(struct import_input *input, uint64_t position)
     input->start = 0;
     input->used = 0;
     input->bytes_read = position;
+    input->at_end = false; /* It may have been read to its end before. */
     return true;
 }
 

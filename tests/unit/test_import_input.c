@@ -1,0 +1,103 @@
+/* test_import_input.c -- the file of an import is read, and read again from where the rows are not
+ * on disk. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tools/import.h"
+
+#define ROWS 1000u
+
+static char path[] = "/tmp/test_import_input.XXXXXX";
+static uint64_t end_of[ROWS + 1]; /* Of so many rows. */
+
+static struct csv_format format = {
+    .field_end = ",", .field_end_size = 1, .line_end = "\n", .line_end_size = 1};
+
+static int make_file(void **state)
+{
+    char line[40];
+    (void)state;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        int size = snprintf(line, sizeof line, "%u,row %u\n", i, i * 7u);
+        assert_int_equal(write(fd, line, (size_t)size), size);
+        end_of[i + 1u] = end_of[i] + (uint64_t)size;
+    }
+    close(fd);
+    csv_format_prepare(&format);
+    return 0;
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+/* Reads rows from that one on, at most so many; how many there were. */
+static uint32_t read_from(struct import_input *input, struct csv_row *row, uint32_t from,
+                          uint32_t most)
+{
+    const char *raw = NULL;
+    const char *problem = NULL;
+    uint32_t count = 0;
+    while (count < most && import_input_row(input, &format, row, &raw, &problem) > 0) {
+        assert_int_equal(row->count, 2);
+        assert_int_equal(strtoul(raw, NULL, 10), from + count);
+        count++;
+        assert_int_equal(import_input_position(input), end_of[from + count]);
+    }
+    assert_null(problem);
+    return count;
+}
+
+/* All of it, whether the file had been read to its end before or not. */
+static void test_goes_back(void **state)
+{
+    static const uint32_t reads[] = {0, 1, ROWS / 2, ROWS - 1, ROWS, ROWS + 1};
+    struct import_input input;
+    struct csv_row row = {0};
+    (void)state;
+    assert_true(import_input_open(&input, path));
+    assert_true(input.regular);
+    assert_int_equal(input.bytes_total, end_of[ROWS]);
+    for (uint32_t i = 0; i < sizeof reads / sizeof reads[0]; i++) {
+        for (uint32_t to = 0; to <= ROWS; to += ROWS / 4) {
+            assert_true(import_input_seek(&input, 0));
+            assert_int_equal(read_from(&input, &row, 0, reads[i]),
+                             reads[i] < ROWS ? reads[i] : ROWS);
+            assert_true(import_input_seek(&input, end_of[to]));
+            assert_int_equal(read_from(&input, &row, to, UINT32_MAX), ROWS - to);
+        }
+    }
+    assert_false(import_input_seek(&input, end_of[ROWS] + 1u));
+    csv_row_free(&row);
+    import_input_close(&input);
+}
+
+static void test_no_file(void **state)
+{
+    struct import_input input;
+    (void)state;
+    assert_false(import_input_open(&input, "/tmp/no such file of an import"));
+    assert_false(import_input_open(&input, "/tmp"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_goes_back),
+        cmocka_unit_test(test_no_file),
+    };
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}
