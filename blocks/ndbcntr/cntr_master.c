@@ -72,8 +72,9 @@ static bool is_partitioned(const struct cntr *cntr)
     return node_mask_count(&broken) == groups;
 }
 
-/* Lives that do not know of each other must not have one number: QMGR's is random. */
-#define LIVES_APART 256u
+/* Lives that do not know of each other must not have one number: QMGR's is random. All numbers that
+ * the others may have drawn below ended where this one begins. */
+#define LIVES_APART 65536u
 static void tell_lives_apart(struct cntr *cntr)
 {
     if (!is_partitioned(cntr)) return;
@@ -110,7 +111,8 @@ static void send_start(struct cntr *cntr)
             memmove(list.pair[0], list.pair[1], (ENDED_MAX - 1u) * sizeof(list.pair[0]));
             list.count--;
         }
-        list.pair[list.count][0] = decision->newest_incarnation;
+        list.pair[list.count][0] =
+            is_partitioned(cntr) ? decision->incarnation - 1u : decision->newest_incarnation;
         list.pair[list.count++][1] = decision->gci;
         section.size = list.count * 2u;
     }
