@@ -73,8 +73,9 @@ static bool is_partitioned(const struct cntr *cntr)
 }
 
 /* Lives that do not know of each other must not have one number: QMGR's is random. All numbers that
- * the others may have drawn below ended where this one begins. */
-#define LIVES_APART 65536u
+ * the others may have drawn below ended where this one begins. An epoch has 16 bits of the number,
+ * and those that are remembered must differ in them. */
+#define LIVES_APART 256u
 static void tell_lives_apart(struct cntr *cntr)
 {
     if (!is_partitioned(cntr)) return;
