@@ -26,7 +26,8 @@ struct driver {
     uint32_t answers[512]; /* By GSN. */
     uint32_t errors;
     uint32_t last_error;
-    uint32_t open; /* Operations under way. */
+    uint32_t no_memory; /* Errors 1221. */
+    uint32_t open;      /* Operations under way. */
     uint32_t saves;
     uint32_t busy[KEYS];
     uint32_t next_value[KEYS];
@@ -96,6 +97,7 @@ static void exec_refused(struct block *block, const struct signal *sig)
     driver->open--;
     driver->errors++;
     driver->last_error = ref->error;
+    driver->no_memory += ref->error == ERR_REDO_BUFFER_FULL;
 }
 
 static void exec_committed(struct block *block, const struct signal *sig)
@@ -277,15 +279,11 @@ static uint32_t value_words(uint32_t value, uint32_t *attr)
     return 3u + words_of(size);
 }
 
-static void operation(uint32_t key)
+static void request(uint32_t key, uint32_t request_info, const struct section *attr)
 {
     struct driver *me = driver();
-    uint32_t attr[PAIR_MAX];
-    if (me->busy[key]) return;
-    bool remove = t.value[key] != 0 && rng_below(&t.rng, 4) == 0;
-    uint32_t value = ALIVE + ++t.serial;
     struct lqhkeyreq req = {.tc_op = key + 1u,
-                            .request_info = remove ? OP_DELETE : OP_WRITE,
+                            .request_info = request_info,
                             .table_id = TABLE,
                             .schema_version = 1,
                             .hash = (uint32_t)key_hash(t.def, &key, 1),
@@ -294,12 +292,23 @@ static void operation(uint32_t key)
                             .row_page = ROW_NOT_CHOSEN,
                             .row_slot = ROW_NOT_CHOSEN,
                             .tc_trans = t.serial};
-    const struct section sections[2] = {{&key, 1}, {attr, value_words(value, attr)}};
+    const struct section sections[2] = {{&key, 1}, *attr};
     me->busy[key] = 1;
-    me->next_value[key] = remove ? 0 : value;
     me->open++;
     signal_send(&me->block, lqh_ref(), GSN_LQHKEYREQ, PRIO_B, &req, sizeof req / 4u, sections,
-                remove ? 1 : 2);
+                attr->size == 0 ? 1 : 2);
+}
+
+static void operation(uint32_t key)
+{
+    struct driver *me = driver();
+    uint32_t attr[PAIR_MAX];
+    if (me->busy[key]) return;
+    bool remove = t.value[key] != 0 && rng_below(&t.rng, 4) == 0;
+    uint32_t value = ALIVE + ++t.serial;
+    me->next_value[key] = remove ? 0 : value;
+    request(key, remove ? OP_DELETE : OP_WRITE,
+            &(struct section){attr, remove ? 0 : value_words(value, attr)});
 }
 
 static void finish(void)
@@ -407,6 +416,41 @@ static void test_full_log_refuses_and_recovers(void **state)
     world_drop();
 }
 
+/* What is prepared fills the memory and is not committed. All that have waited for the deadlock
+ * timeout are refused at once, though a read stands before each of them. */
+static void test_waits_for_memory_end_together(void **state)
+{
+    static const uint32_t column = 1u << 16;
+    (void)state;
+    world_make(4, 8, 256u * 1024u);
+    assert_true(node_begin(true));
+    struct redo_log *log = &lqh_of(node_block(sim_node(t.world, 1), BLOCK_DBLQH, 1))->redo->log;
+    uint32_t prepared = 0;
+    for (; redo_room(log, 1) != REDO_WAIT; prepared++)
+        redo_reserve(log, 1);
+    for (uint32_t key = 0; key < KEYS; key++) {
+        if (key % 2u == 0)
+            operation(key);
+        else /* There is no such row. */
+            request(key, key_request_info(OP_READ, LOCK_SHARED, 0), &(struct section){&column, 1});
+    }
+    uint32_t timeout_us = block_config(&driver()->block)->deadlock_timeout_ms * 1000u;
+    run_us(timeout_us / 2u);
+    assert_int_equal(driver()->open, KEYS); /* They wait, in one queue. */
+    run_us(timeout_us);
+    assert_int_equal(driver()->open, 0);
+    assert_int_equal(driver()->errors, KEYS);
+    assert_int_equal(driver()->no_memory, KEYS / 2u);
+    while (prepared-- > 0)
+        redo_release(log, 1);
+    for (uint32_t key = 0; key < KEYS; key++)
+        operation(key);
+    finish();
+    assert_int_equal(driver()->errors, KEYS);
+    compare();
+    world_drop();
+}
+
 /* ENOSPC while files are made, EIO while they are read, written, synced: the node stops, and names
  * file and error. */
 static void test_failing_disk_stops_the_node(void **state)
@@ -498,6 +542,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_power_cuts),
         cmocka_unit_test(test_full_log_refuses_and_recovers),
+        cmocka_unit_test(test_waits_for_memory_end_together),
         cmocka_unit_test(test_failing_disk_stops_the_node),
         cmocka_unit_test(test_damaged_file_stops_the_node),
         cmocka_unit_test(test_cost_of_a_record),
