@@ -284,7 +284,8 @@ enum api_outcome api_tx_outcome(const struct api_tx *tx);
 bool api_tx_in_flight(const struct api_tx *tx);
 uint32_t api_tx_error(const struct api_tx *tx);          /* What ended it, 0 = nothing. */
 struct api_op *api_tx_error_op(const struct api_tx *tx); /* NULL = no single operation. */
-/* TC_OPERATIONS_LIMIT (234): so many operations fit into a transaction; else 0. */
+/* TC_OPERATIONS_LIMIT (234), TRANSACTION_TOO_BIG (261): so many operations, or changes, fit into a
+ * transaction; else 0. */
 uint32_t api_tx_error_fits(const struct api_tx *tx);
 /* UNIQUE_DUPLICATE (893): the name of the unique index, else "". Valid as long as the operation's
  * table. */

@@ -149,7 +149,8 @@ const char *api_tx_error_index(const struct api_tx *tx)
 }
 uint32_t api_tx_error_fits(const struct api_tx *tx)
 {
-    return tx->error == ERR_TC_OPERATIONS_LIMIT ? tx->error_data : 0;
+    bool known = tx->error == ERR_TC_OPERATIONS_LIMIT || tx->error == ERR_TRANSACTION_TOO_BIG;
+    return known ? tx->error_data : 0;
 }
 struct api_op *api_tx_first(const struct api_tx *tx)
 {

@@ -647,8 +647,10 @@ static int result_of(struct ndb_transaction *t)
     if (error == 0) return 0;
     error_set_outcome(&t->error, error, outcome == API_UNKNOWN);
     if (error == ERR_UNIQUE_DUPLICATE) error_set(&t->error, error, "%s", api_tx_error_index(t->tx));
-    if (error == ERR_TC_OPERATIONS_LIMIT)
-        error_set(&t->error, error, "%u operations fit", api_tx_error_fits(t->tx));
+    uint32_t fits = api_tx_error_fits(t->tx);
+    if (fits != 0)
+        error_set(&t->error, error, "%u %s fit", fits,
+                  error == ERR_TRANSACTION_TOO_BIG ? "changes" : "operations");
     /* It is committed: who tries it again does it twice. */
     if (outcome == API_COMMITTED) t->error.error.status = NDB_STATUS_PERMANENT;
     if (t->ndb->error.error.code != (int32_t)error || t->error.detail[0] != '\0')

@@ -65,6 +65,7 @@ void node_config_defaults(struct node_config *config)
     config->memory.pages_max[RG_NODE] = 16 * PAGES_PER_MB;
     config->transactions_max = 4096;
     config->operations_max = 256 * 1024;
+    config->changes_max = UINT32_MAX;
     config->scans_max = 256;
     config->frag_scans_max = 4096;
     config->tables_max = 512;

@@ -74,6 +74,7 @@ struct node_config {
     struct arena_limits memory;
     uint32_t transactions_max; /* Per TC instance. */
     uint32_t operations_max;   /* Per TC instance and per LDM instance. */
+    uint32_t changes_max;      /* MaxDMLOperationsPerTransaction: of one transaction. */
     uint32_t scans_max;        /* Per TC instance. */
     uint32_t frag_scans_max;   /* Per LDM instance. */
     uint32_t tables_max;

@@ -114,6 +114,7 @@ static void configure_limits(struct node_config *config, const struct config_sec
     config->operations_max = config_is_set(own, CFG_NDBD_MaxNoOfConcurrentOperations)
                                  ? records(own, CFG_NDBD_MaxNoOfConcurrentOperations)
                                  : 4u * 1024u * 1024u;
+    config->changes_max = (uint32_t)config_get_u64(own, CFG_NDBD_MaxDMLOperationsPerTransaction);
     config->frag_scans_max = 65536;
 }
 

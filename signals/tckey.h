@@ -185,7 +185,7 @@ struct tcrollbackrep {
     uint32_t error;
     uint32_t api_op; /* The operation that caused it, REF_NONE (0) if none. */
     /* UNIQUE_DUPLICATE (893): the unique index's table id; TC_OPERATIONS_LIMIT (234): so many
-       operations fit; else 0. */
+       operations fit; TRANSACTION_TOO_BIG (261): so many changes; else 0. */
     uint32_t error_data;
 };
 SIGNAL_STRUCT(tcrollbackrep, 6);

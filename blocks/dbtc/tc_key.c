@@ -324,6 +324,21 @@ static uint32_t start_request(struct tc *tc, struct tc_trans *trans, const struc
     return tc_start_op(tc, trans, sig, 0, &op);
 }
 
+/* As many changes as one transaction may ask for: what is refused or left out later counts, what TC
+ * adds for indexes and copies does not. */
+static uint32_t count_change(const struct tc *tc, struct tc_trans *trans, uint32_t request_info)
+{
+    uint32_t most = block_config(&tc->block)->changes_max;
+    if (key_operation_of(request_info) == OP_READ) return 0;
+    if (trans->changes < most) {
+        trans->changes++;
+        return 0;
+    }
+    jam();
+    trans->error_data = most;
+    return ERR_TRANSACTION_TOO_BIG;
+}
+
 void tc_exec_TCKEYREQ(struct block *block, const struct signal *sig)
 {
     struct tc *tc = tc_of(block);
@@ -346,6 +361,7 @@ void tc_exec_TCKEYREQ(struct block *block, const struct signal *sig)
     trans->active_ms = now_ms(block);
     bool durable = (req->request_info & KEY_DURABLE) != 0;
     uint32_t error = durable ? tc_durable_error(tc) : 0;
+    if (error == 0) error = count_change(tc, trans, req->request_info);
     if (error != 0) {
         jam();
         tc_abort_begin(tc, trans, error, req->api_op);

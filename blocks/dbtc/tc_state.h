@@ -140,7 +140,8 @@ struct tc_trans {
     uint32_t op_first;
     uint32_t op_last;
     uint32_t op_count;
-    uint32_t cursor; /* Next operation that this phase has to send to, REF_NONE = sent to all. */
+    uint32_t changes; /* Asked for by the client. */
+    uint32_t cursor;  /* Next operation that this phase has to send to, REF_NONE = sent to all. */
     uint32_t outstanding; /* Operations whose LQHKEYCONF or LQHKEYREF has not come. */
     uint32_t waiting;     /* Operations whose COMMITTED, COMPLETED or ABORTED has not come. */
     int32_t fires;        /* Of all operations. */

@@ -656,8 +656,8 @@ NDB_API int ndb_operation_value(const struct ndb_operation *operation, uint32_t 
 
 /* Sends the operations defined since the last execute and waits for all answers. There may be any
    number of them: what does not fit into the send buffer is sent by and by, as one transaction all
-   the same. More than a coordinator can have are refused with the permanent error 234, whose detail
-   says how many fit. 0: done (and
+   the same. More than a coordinator can have are refused with the permanent error 234, and more
+   changes than MaxDMLOperationsPerTransaction with 261; the detail says how many fit. 0: done (and
    committed, if asked for); single operations may still have an error when it did not abort:
    ndb_operation_error. -1: the transaction is aborted, or its outcome is unknown; see
    ndb_transaction_error. Own thread. */

@@ -33,6 +33,17 @@ want 0 "$BIN/ndb_select_count" -d test batch
 want_text out "^$fits records"
 stop_cluster
 
+say "more changes than a transaction may have"
+start_cluster 1 1 'MaxDMLOperationsPerTransaction=2000'
+want 0 "$BIN/ndb_create_table" -d test -e "$TABLE"
+want 0 "$BIN/batch_client" large 2001 0
+want_text out '^error 261, permanent: Transaction changes more rows than allowed; .*; 2000 changes fit$'
+want 0 "$BIN/batch_client" large 2000 0
+[ ! -s "$BOX/out" ] || fail "what fits is refused: $(cat "$BOX/out")"
+want 0 "$BIN/ndb_select_count" -d test batch
+want_text out '^2000 records'
+stop_cluster
+
 say "more than the memory of the logs takes: refused soon, and nobody else is harmed"
 start_cluster 2 2 $'NoOfFragmentLogFiles=4\nFragmentLogFileSize=16M\nRedoBuffer=2M'
 want 0 "$BIN/ndb_create_table" -d test -e "$TABLE"

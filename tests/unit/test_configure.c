@@ -122,7 +122,8 @@ static void limits_and_times(void **unused)
     (void)unused;
     assert_int_equal(
         configure("MaxNoOfConcurrentTransactions=64\nMaxNoOfConcurrentScans=7\nMaxNoOfTables=20\n"
-                  "MaxNoOfConcurrentOperations=500\nHeartbeatIntervalDbDb="
+                  "MaxNoOfConcurrentOperations=500\nMaxDMLOperationsPerTransaction="
+                  "400\nHeartbeatIntervalDbDb="
                   "100\nHeartbeatIntervalDbApi=200\n"
                   "TransactionDeadlockDetectionTimeout=300\nTransactionInactiveTimeout=400\n"
                   "StartPartialTimeout=0\nSchedulerSpinTimer=10\nMaxNoOfSavedMessages=3",
@@ -132,6 +133,7 @@ static void limits_and_times(void **unused)
     assert_int_equal(config->scans_max, 7);
     assert_int_equal(config->tables_max, 20);
     assert_int_equal(config->operations_max, 500);
+    assert_int_equal(config->changes_max, 400);
     assert_int_equal(config->heartbeat_db_db_ms, 100);
     assert_int_equal(config->heartbeat_db_api_ms, 200);
     assert_int_equal(config->deadlock_timeout_ms, 300);
@@ -152,6 +154,7 @@ static void limits_and_times(void **unused)
     /* Operations are bounded by transaction memory alone, unless somebody sets a lid. */
     assert_int_equal(configure("MaxNoOfSavedMessages=0", "[ndbd]\nNodeId=1", 1), 0);
     assert_true(config->operations_max > 1000000);
+    assert_int_equal(config->changes_max, UINT32_MAX);
     assert_int_equal(process->traces_kept, 1);
 }
 

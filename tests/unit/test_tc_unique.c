@@ -23,6 +23,20 @@ static int start(void **state)
     return 0;
 }
 
+static void few_changes(struct node_config *config)
+{
+    config->changes_max = 3;
+}
+
+static int start_few_changes(void **state)
+{
+    (void)state;
+    w_start(&w, 2, FRAGMENTS, few_changes);
+    w.unique = true;
+    w_table(&w, 1, TABLE_ROW_GCI | TABLE_READ_BACKUP);
+    return 0;
+}
+
 static int stop(void **state)
 {
     (void)state;
@@ -373,6 +387,40 @@ static void test_no_memory(void **state)
     expect_entry(11, false);
 }
 
+/* MaxDMLOperationsPerTransaction counts the client's changes over all batches, by either key;
+ * neither reads nor entries of indexes. */
+static void test_too_many_changes(void **state)
+{
+    (void)state;
+    struct trx t = t_new(&w, CLIENT, 1);
+    for (uint32_t last = 0; last < 2; last++) { /* 0: as many as there may be. */
+        t_next(&t);
+        t_op(&t, 1, INFO(OP_INSERT, KEY_START), 1, 10);
+        t_op(&t, 2, INFO(OP_INSERT, KEY_EXECUTE), 2, 20);
+        w_run(&w);
+        t_expect_keyconf(&t, 0);
+        t_unique(&t, 3, UNIQUE(OP_READ, LOCK_SHARED, KEY_EXECUTE), 10, 0);
+        w_run(&w);
+        t_expect_value(&w, 3, 10);
+        t_expect_keyconf(&t, 0);
+        t_unique(&t, 4, UNIQUE(OP_DELETE, 0, last == 0 ? KEY_EXECUTE | KEY_COMMIT : 0), 20, 0);
+        if (last != 0) t_op(&t, 5, INFO(OP_UPDATE, KEY_EXECUTE | KEY_IGNORE_ERROR), 1, 11);
+        w_run(&w);
+        if (last == 0) {
+            t_expect_keyconf(&t, KEYCONF_COMMITTED);
+            done(&t, OP_DELETE, 1, 0);
+            continue;
+        }
+        const struct signal *sig = c_take(&w, GSN_TCROLLBACKREP);
+        assert_non_null(sig);
+        assert_int_equal(SIG_PAYLOAD(sig, tcrollbackrep)->error, ERR_TRANSACTION_TOO_BIG);
+        assert_int_equal(SIG_PAYLOAD(sig, tcrollbackrep)->api_op, 5);
+        assert_int_equal(SIG_PAYLOAD(sig, tcrollbackrep)->error_data, 3);
+    }
+    expect_entry(10, false);
+    expect_entry(20, false);
+}
+
 /* --- Words that no data node of ours sends. --- */
 
 /* From node 2 to the TC of node 1, for whatever operation there is; word 0 of the payload names it.
@@ -602,6 +650,7 @@ int main(void)
         TEST(test_key_is_kept),
         TEST(test_refused),
         TEST(test_no_memory),
+        cmocka_unit_test_setup_teardown(test_too_many_changes, start_few_changes, stop),
         TEST(test_forged),
         TEST(test_drop),
         TEST(test_fired_when_not_due),
