@@ -253,7 +253,8 @@ static void print_end(const struct run *run, uint64_t seed, double seconds)
         "jobs, committed %llu, "
         "aborted %llu, unknown %llu, rows scanned %llu, unique entries %llu, by unique key %llu, "
         "unique indexes made %llu, dropped %llu, "
-        "duplicates %llu, copied rows %llu, full %llu, without table numbers %llu, links down %u, "
+        "duplicates %llu, copied rows %llu, full %llu, batches %llu, read %llu, without table "
+        "numbers %llu, links down %u, "
         "epochs asked %u, lost %u%s\n",
         (unsigned long long)seed, (unsigned long long)sim_hash(run->world),
         (double)sim_now_us(run->world) / 1e6, (unsigned long long)sim_signals(run->world),
@@ -263,7 +264,8 @@ static void print_end(const struct run *run, uint64_t seed, double seconds)
         (unsigned long long)figures->entries, (unsigned long long)figures->by_unique,
         (unsigned long long)figures->uniques_made, (unsigned long long)figures->uniques_dropped,
         (unsigned long long)figures->duplicates, (unsigned long long)figures->copied,
-        (unsigned long long)figures->errors[0], (unsigned long long)figures->numberless,
+        (unsigned long long)figures->errors[0], (unsigned long long)figures->batches,
+        (unsigned long long)figures->batches_read, (unsigned long long)figures->numberless,
         sim_link_downs(run->world),
         run->epochs.asked[EPOCH_RESTORED] + run->epochs.asked[EPOCH_GONE],
         run->epochs.asked[EPOCH_GONE], run->stopping_cluster ? ", cluster stopped" : "");

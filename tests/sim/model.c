@@ -24,6 +24,8 @@ void model_free(struct run *run)
             free(run->model.key[table][i].past);
         free(run->model.key[table]);
     }
+    for (uint32_t i = 0; i < CLIENTS_MAX * SESSIONS_MAX; i++)
+        free(run->client[i / SESSIONS_MAX].session[i % SESSIONS_MAX].batch);
     free(run->model.statics);
     free(run->model.unknown);
     free(run->model.reg);

@@ -135,6 +135,7 @@ void case_apply(const struct sim_case *test, struct run *run)
     if (operated) operator_draw_swarm(swarm);
     if (swarm->spoil) spoil_draw_faults(swarm);
     if (case_has(test, MODE_FULL)) swarm_draw_full(swarm);
+    if (case_has(test, MODE_BATCHES)) swarm_draw_batches(swarm);
     if (test->jobs != 0) swarm->jobs = test->jobs;
     if (test->clients != 0 && test->clients <= CLIENTS_MAX) swarm->clients = test->clients;
     if (test->sessions != 0 && test->sessions <= SESSIONS_MAX) swarm->sessions = test->sessions;

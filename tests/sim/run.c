@@ -496,6 +496,29 @@ static void check_churn_rows(struct run *run, struct session *session)
     }
 }
 
+/* Of each batch some rows: there when the row that leads is, with the values behind its own. */
+static void check_batches(struct run *run, struct session *session)
+{
+    uint32_t sessions = run->swarm.clients * run->swarm.sessions;
+    for (uint32_t no = 0; no < sessions; no++) {
+        uint32_t leader;
+        uint32_t key;
+        uint64_t first = 0;
+        bool there = false;
+        for (uint32_t i = 0; !failed(run) && batch_row(run, no, i, &leader, &key);
+             i += 1u + i / 2u) {
+            uint64_t value = 0;
+            if (i == 0) there = read_row(run, session, TABLE_CHURN, leader, &first);
+            bool follows = read_row(run, session, TABLE_CHURN, key, &value);
+            if (failed(run) || (follows == there && (!there || value == first + 1u + i))) continue;
+            run_fail(run, SIM_CORRECTNESS, /* I-SIM-1 */
+                     "half a batch is there: row %u %s with %llu, row %u %s with %llu", leader,
+                     there ? "is" : "is not", (unsigned long long)first, key,
+                     follows ? "is" : "is not", (unsigned long long)value);
+        }
+    }
+}
+
 static void check_rows(struct run *run)
 {
     struct session *session = &run->client[0].session[0];
@@ -525,6 +548,7 @@ static void check_rows(struct run *run)
         if (!there && !failed(run)) run_fail(run, SIM_CORRECTNESS, "register %u is gone", i);
     }
     check_churn_rows(run, session);
+    check_batches(run, session);
     check_unknown(run, session);
 }
 

@@ -26,6 +26,7 @@ enum work_no {
     WORK_ALTER,
     WORK_UNIQUE,
     WORK_OWN,
+    WORK_BATCH,
     WORK_COUNT
 };
 enum fault_no {
@@ -70,6 +71,7 @@ struct swarm {
     bool counters; /* Rows have a column for them. */
     uint32_t faults;
     uint32_t accounts, registers, statics, churn_tables, churn_keys;
+    uint32_t batch_rows; /* Of a large batch; 0 = there are none. */
     uint32_t key_kind[TABLES_MAX];
     uint32_t table_flags;
     uint32_t copied; /* Bit of each table that is fully replicated. */
@@ -82,6 +84,7 @@ void swarm_draw_disk(struct swarm *swarm); /* After swarm_draw(): with files. */
 /* When all else is drawn: fully replicated tables, and the room that they need. */
 void swarm_draw_copies(struct swarm *swarm);
 void swarm_draw_full(struct swarm *swarm); /* After all else. */
+void swarm_draw_batches(struct swarm *swarm);
 bool swarm_has_files(uint64_t seed); /* Every other seed, unless it is said. */
 void swarm_print(const struct swarm *swarm, char *text, uint32_t size);
 /* A full disk, an I/O error or a stall of this node. */
@@ -291,6 +294,8 @@ struct session {
     uint32_t phase;
     uint32_t count;
     struct item item[ITEMS_MAX];
+    struct item *batch; /* More items of the same transaction; NULL until there was one. */
+    uint32_t batch_count;
     bool writes; /* A commit may be on its way. */
     bool rollback;
     enum lock_mode lock;
@@ -344,6 +349,8 @@ struct run_figures {
     uint64_t uniques_dropped;       /* From tables in use, */
     uint64_t uniques_made;          /* and of such. */
     uint64_t copied;                /* Rows compared with their copies. */
+    uint64_t batches;               /* Large ones that were committed, */
+    uint64_t batches_read;          /* or read as a whole. */
     uint64_t numberless;            /* Schema requests that met no free number for a table. */
 };
 
@@ -624,6 +631,9 @@ void session_execute(struct session *session, enum api_execute type, api_tx_done
 void session_retry_later(struct session *session);
 bool error_allowed(const struct run *run, uint32_t error);
 void count_outcome(struct run *run, enum api_outcome outcome);
+/* When all is quiet: the key of a row that a batch may have made; false: of no such row. */
+bool batch_row(const struct run *run, uint32_t session, uint32_t i, uint32_t *leader,
+               uint32_t *key);
 struct rng *work_rng(struct run *run);
 
 /* work_*.c */

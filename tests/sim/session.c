@@ -36,7 +36,8 @@ bool error_allowed(const struct run *run, uint32_t error)
     if (error_status(error) != ERROR_STATUS_PERMANENT) return true;
     if (entry->class == ERROR_CLASS_NS) return true;
     if (error == ERR_SINGLE_USER_MODE) return (run->swarm.faults & FAULT_SINGLE) != 0;
-    if (error == ERR_TC_OPERATIONS_LIMIT) return run->swarm.tiny; /* It had all records itself. */
+    if (error == ERR_TC_OPERATIONS_LIMIT) /* It had all records itself. */
+        return run->swarm.tiny || run->swarm.batch_rows > 0;
     if (entry->class == ERROR_CLASS_IS) return run->swarm.small_data;
     if (error == ERR_TABLE_RECORDS) return run->figures.numberless > 0;
     if (error == ERR_SCHEMA_MEMORY) return schema_memory_full(run);
@@ -120,6 +121,7 @@ void session_crashed(struct session *session)
     session->scan = NULL;
     session->schema_table = NULL;
     session->api = NULL;
+    session->batch_count = 0;
     if (session->state == SESSION_BUSY) session->state = SESSION_IDLE;
 }
 
@@ -160,6 +162,7 @@ void session_done(struct session *session)
     if (session->scan != NULL) api_scan_close(session->scan);
     session->tx = NULL;
     session->scan = NULL;
+    session->batch_count = 0;
     session->state = SESSION_IDLE;
     struct run *run = session->client->run;
     if (rng_chance(work_rng(run), 1, 3))
@@ -267,6 +270,8 @@ bool session_define(struct session *session, uint32_t first, enum lock_mode lock
     bool good = session->tx != NULL;
     for (uint32_t i = first; good && i < session->count; i++)
         good = define_item(session, &session->item[i], lock, flags);
+    for (uint32_t i = 0; good && i < session->batch_count; i++)
+        good = define_item(session, &session->batch[i], lock, flags);
     if (good) return true;
     uint32_t error = session->tx == NULL ? 0 : api_tx_error(session->tx);
     if (error != 0 && !error_allowed(run, error))

@@ -234,6 +234,25 @@ void swarm_draw_full(struct swarm *swarm)
     if (swarm->jobs < 40) swarm->jobs = 40;
 }
 
+/* Transactions of thousands of rows, which are sent in parts. Not all of them fit into records,
+ * logs and memory. */
+void swarm_draw_batches(struct swarm *swarm)
+{
+    struct rng rng;
+    struct node_config *config = &swarm->config;
+    rng_seed(&rng, swarm->seed ^ 0x62617463686573u);
+    swarm->batch_rows = between(&rng, 1000, 4000);
+    swarm->weight[WORK_BATCH] = between(&rng, 1, 3);
+    config->operations_max = rng_chance(&rng, 1, 6) ? swarm->batch_rows : 256u * 1024u;
+    config->redo_file_bytes = 4096u * between(&rng, 64, 1024);
+    config->redo_buffer_bytes = 4096u * between(&rng, 32, 1024);
+    swarm->options.send_buffer_bytes = 1024u * between(&rng, 128, 1024);
+    if (swarm->pad_max > 100) swarm->pad_max = 100;
+    if (swarm->jobs > 30) swarm->jobs = 30;
+    if (swarm->clients > 2) swarm->clients = 2;
+    if (swarm->sessions > 2) swarm->sessions = 2;
+}
+
 void swarm_draw(struct swarm *swarm, uint64_t seed)
 {
     struct rng rng;
@@ -278,6 +297,10 @@ void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
         swarm->weight[5], swarm->weight[6], swarm->weight[WORK_PROGRAM], swarm->weight[WORK_INDEX],
         swarm->weight[WORK_NUMBER], swarm->weight[WORK_ALTER], swarm->weight[WORK_UNIQUE],
         swarm->weight[WORK_OWN], swarm->faults);
+    size_t used = strlen(text);
+    if (swarm->batch_rows > 0)
+        snprintf(text + used, size - used, " batch=%u rows=%u", swarm->weight[WORK_BATCH],
+                 swarm->batch_rows);
 }
 
 static uint32_t draw_data_node(const struct swarm *swarm, struct rng *rng)

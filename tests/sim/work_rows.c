@@ -193,11 +193,12 @@ void churn_start(struct session *session)
 {
     struct run *run = session->client->run;
     struct rng *rng = work_rng(run);
+    bool batches = run->swarm.batch_rows > 0; /* The last row is theirs. */
     uint32_t wanted = 1 + (uint32_t)rng_below(rng, 6);
     for (uint32_t tries = 0; tries < wanted * 2 && session->count < wanted; tries++) {
         uint32_t table = TABLE_CHURN + (uint32_t)rng_below(rng, run->swarm.churn_tables);
-        uint32_t key =
-            session->no * run->swarm.churn_keys + (uint32_t)rng_below(rng, run->swarm.churn_keys);
+        uint32_t key = session->no * run->swarm.churn_keys +
+                       (uint32_t)rng_below(rng, run->swarm.churn_keys - (batches ? 1u : 0));
         if (run->model.key[table][key].state == KEY_TAINTED || already(session, table, key))
             continue;
         struct item *item = session_add(session, table, key, OP_READ);

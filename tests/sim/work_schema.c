@@ -194,4 +194,5 @@ const struct work works[WORK_COUNT] = {
     [WORK_ALTER] = {"alter", alter_start, alter_crashed, NULL},
     [WORK_UNIQUE] = {"unique", unique_start, NULL, NULL},
     [WORK_OWN] = {"own", index_start, index_crashed, NULL},
+    [WORK_BATCH] = {"batch", batch_start, batch_crashed, NULL},
 };

@@ -18,6 +18,10 @@ void churn_crashed(struct session *session);
 void fill_start(struct session *session);
 void fill_crashed(struct session *session);
 
+/* work_batch.c */
+void batch_start(struct session *session);
+void batch_crashed(struct session *session);
+
 /* work_scan.c */
 void scan_start(struct session *session);
 void scan_run(struct session *session);
