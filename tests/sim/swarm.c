@@ -246,9 +246,10 @@ void swarm_draw_batches(struct swarm *swarm)
     config->operations_max = rng_chance(&rng, 1, 6) ? swarm->batch_rows : 256u * 1024u;
     config->redo_file_bytes = 4096u * between(&rng, 64, 1024);
     config->redo_buffer_bytes = 4096u * between(&rng, 32, 1024);
-    /* Who does not read fast enough loses his link, which is not orderly. */
+    /* Who does not read fast enough loses his link: only where links are lost anyway. */
     uint32_t buffer_kb = between(&rng, 128, 1024);
-    if (!swarm->orderly) swarm->options.send_buffer_bytes = 1024u * buffer_kb;
+    bool cut = swarm->failures || (swarm->faults & FAULT_CUT) != 0;
+    if (cut && !swarm->orderly) swarm->options.send_buffer_bytes = 1024u * buffer_kb;
     if (swarm->pad_max > 100) swarm->pad_max = 100;
     if (swarm->jobs > 30) swarm->jobs = 30;
     if (swarm->clients > 2) swarm->clients = 2;
