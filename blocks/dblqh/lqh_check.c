@@ -14,6 +14,7 @@ struct seen {
     uint32_t scan_indexes;
     uint32_t scan_ranges;
     uint32_t copy_ops;
+    struct lqh_demand demand[LQH_DEMANDS];
 };
 
 static void check_op(struct lqh *lqh, const struct lqh_op *op, struct seen *seen)
@@ -29,6 +30,12 @@ static void check_op(struct lqh *lqh, const struct lqh_op *op, struct seen *seen
         return;
     }
     ndbrequire(lqh_table_get(lqh, op->table_id)->users > 0); /* I-LQH-3 */
+    if (op->demand != 0) {
+        struct lqh_demand *demand = &seen->demand[op->demand - 1u];
+        demand->operations++;
+        demand->changes += op->demand_words != 0;
+        demand->redo_words += op->demand_words;
+    }
     bool holds_data = op->state == LQH_WAITING || op->state == LQH_DELAYED;
     ndbrequire(holds_data == (op->saved != REF_NONE));
     if (holds_data) {
@@ -115,6 +122,10 @@ void lqh_check(struct block *block)
                             lqh->scans.in_use + lqh->copies.in_use +
                             (lqh->copy.sender != 0)); /* I-LQH-3 */
     ndbrequire(seen.copy_ops == lqh->copies.in_use);
+    for (uint32_t i = 0; i < LQH_DEMANDS; i++)
+        ndbrequire(seen.demand[i].operations == lqh->demand[i].operations &&
+                   seen.demand[i].changes == lqh->demand[i].changes &&
+                   seen.demand[i].redo_words == lqh->demand[i].redo_words);
     ndbrequire(lqh->reads.passed[LQH_READ_EXECUTE] == lqh->reads.added ||
                lqh->reads.flush_sent); /* I-LQH-6: none is forgotten. */
     lqh_redo_check(lqh);

@@ -66,6 +66,7 @@ void lqh_op_release(struct lqh *lqh, struct lqh_op *op)
 {
     ndbrequire(op->saved == REF_NONE);
     if (op->redo_words != 0) lqh_redo_leave(lqh, op);
+    lqh_demand_leave(lqh, op);
     if (op->indexed) lqh_index_remove(lqh, op);
     uint32_t table_id = op->table_id;
     pool_release(&lqh->operations, op);
@@ -75,6 +76,7 @@ void lqh_op_release(struct lqh *lqh, struct lqh_op *op)
 /* Nothing of the operation is left here; the replicas before this one are up to TC. */
 static void refuse_op(struct lqh *lqh, struct lqh_op *op, uint32_t error)
 {
+    error = lqh_demand_error(lqh, op->tc_ref, op->tc_trans, error);
     jam_data(error);
     if (op->lock != REF_NONE) acc_unlock(lqh->acc, op->lock);
     struct lqhkeyref ref = {.tc_op = op->tc_op,
@@ -440,11 +442,14 @@ static void prepare(struct lqh *lqh, const struct signal *sig, struct lqh_table 
     if (error == 0) error = check_chain(lqh, req->chain);
     struct lqh_op *op = error == 0 ? pool_seize(&lqh->operations) : NULL;
     if (op == NULL) {
-        refuse_request(lqh, req, error != 0 ? error : ERR_LQH_OPERATIONS);
+        if (error == 0)
+            error = lqh_demand_error(lqh, req->tc_ref, req->tc_trans, ERR_LQH_OPERATIONS);
+        refuse_request(lqh, req, error);
         return;
     }
     table->users++;
     op_fill(op, req, table);
+    lqh_demand_enter(lqh, op);
     op->round = lqh->unique.round;
     struct lqh_data data = {.key = sig->section[0].words, .key_words = sig->section[0].size};
     if (sig->section_count > 1) {

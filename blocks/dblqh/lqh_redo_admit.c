@@ -97,6 +97,10 @@ uint32_t lqh_redo_admit(struct lqh *lqh, struct lqh_op *op, const struct lqh_dat
     uint32_t words = 0;
     if (!read) {
         words = words_of_op(lqh, op, data->key_words, data->attr_words);
+        if (lqh_demand_redo(lqh, op, words)) {
+            jam();
+            return ERR_TRANSACTION_TOO_BIG;
+        }
         enum redo_room room = redo_room(&redo->log, words);
         if (room == REDO_SLOW || room == REDO_FULL) hint(lqh);
         if (room == REDO_FULL) return ERR_REDO_FULL;

@@ -4,6 +4,7 @@
 #pragma once
 #include "blocks/dblqh/copy_pace.h"
 #include "blocks/dblqh/lqh.h"
+#include "blocks/dblqh/lqh_demand.h"
 #include "blocks/dbtup/tup.h"
 #include "blocks/dbtux/tux.h"
 #include "signals/api_reg.h"
@@ -111,6 +112,8 @@ struct lqh_op {
     uint32_t key_words;
     uint32_t attr_words;
     uint32_t redo_words; /* Reserved in the redo log until COMMIT. */
+    uint32_t demand;       /* 1 + the place in lqh->demand where it is counted, 0 = nowhere; */
+    uint32_t demand_words; /* with so much of the redo log, reserved or waited for. */
     uint32_t delay_next; /* DELAYED: who came behind, */
     uint32_t delayed_ms; /* and since when it waits: low bits of now_ms(). */
     uint32_t refused; /* DELAYED: a node was lost meanwhile; it may be back when its turn comes. */
@@ -501,6 +504,7 @@ struct lqh {
     void *decode_memory;
     size_t decode_size;
     struct lqh_redo *redo; /* NULL: diskless. */
+    struct lqh_demand demand[LQH_DEMANDS];
     struct lqh_fail fail;
     struct lqh_include include;
     struct lqh_copy copy;

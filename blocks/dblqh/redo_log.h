@@ -178,6 +178,8 @@ enum redo_room {
 };
 /* May an operation whose record has up to `words` words be prepared? */
 enum redo_room redo_room(const struct redo_log *log, uint32_t words);
+/* So much can never be prepared at the same time, even in a log that is empty. */
+bool redo_never(const struct redo_log *log, uint64_t words, uint32_t ops);
 /* Keeps room for it until redo_release(). */
 void redo_reserve(struct redo_log *log, uint32_t words);
 void redo_release(struct redo_log *log, uint32_t words);

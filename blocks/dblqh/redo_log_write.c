@@ -51,6 +51,12 @@ enum redo_room redo_room(const struct redo_log *log, uint32_t words)
                                                                                     : REDO_ROOM;
 }
 
+bool redo_never(const struct redo_log *log, uint64_t words, uint32_t ops)
+{
+    return blocks_for(log, words, ops) > redo_capacity(log) ||
+           words / PAGE_CONTENT + 2u * REDO_PAGE_BLOCKS > log->config.buffer_blocks;
+}
+
 void redo_reserve(struct redo_log *log, uint32_t words)
 {
     log->reserved_words += words;

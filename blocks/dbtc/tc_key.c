@@ -255,11 +255,13 @@ static void send_op(struct tc *tc, const struct tc_trans *trans, const struct tc
                 sig->section_count);
 }
 
-/* No record is free. When the transaction has all of them itself it can never have more. */
+/* No record is free. When the transaction has all of them itself it can never have more: there are
+ * as many as there may be, or the memory is with other kinds of records, which give nothing back.
+ */
 static uint32_t no_operation(const struct tc *tc, struct tc_trans *trans)
 {
     const struct pool *pool = &tc->operations;
-    if (pool->in_use < pool->max || trans->op_count < pool->max) return ERR_TC_OPERATIONS;
+    if (pool->free != 0 || trans->op_count < pool->in_use) return ERR_TC_OPERATIONS;
     jam();
     trans->error_data = trans->op_count;
     return ERR_TC_OPERATIONS_LIMIT;

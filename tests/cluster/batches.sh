@@ -37,19 +37,19 @@ say "more changes than a transaction may have"
 start_cluster 1 1 'MaxDMLOperationsPerTransaction=2000'
 want 0 "$BIN/ndb_create_table" -d test -e "$TABLE"
 want 0 "$BIN/batch_client" large 2001 0
-want_text out '^error 261, permanent: Transaction changes more rows than allowed; .*; 2000 changes fit$'
+want_text out '^error 261, permanent: Transaction changes more rows than allowed, .*; 2000 changes fit$'
 want 0 "$BIN/batch_client" large 2000 0
 [ ! -s "$BOX/out" ] || fail "what fits is refused: $(cat "$BOX/out")"
 want 0 "$BIN/ndb_select_count" -d test batch
 want_text out '^2000 records'
 stop_cluster
 
-say "more than the memory of the logs takes: refused soon, and nobody else is harmed"
+say "more than the memory of the logs takes: refused at once and for good, and nobody else is harmed"
 start_cluster 2 2 $'NoOfFragmentLogFiles=4\nFragmentLogFileSize=16M\nRedoBuffer=2M'
 want 0 "$BIN/ndb_create_table" -d test -e "$TABLE"
 for _ in 1 2 3; do
     want 0 "$BIN/batch_client" large 40000 0
-    want_text out '^error 1221, temporary: REDO log buffer is full'
+    want_text out '^error 261, permanent: Transaction changes more rows than allowed, or than a node has room for'
     want 0 "$BIN/batch_client" 1000 0
     want 0 "$BIN/ndb_select_count" -d test batch
     want_text out '^0 records'

@@ -56,8 +56,8 @@ too_large() {
     stop_cluster
 }
 
-say "TransactionMemory: a temporary error for a large transaction"
-too_large TransactionMemory=1M '(233|234|217|218|219|414|418|419|1217|1218|296): 1 (Temporary Resource error|Overload error), temporary'
+say "TransactionMemory: permanent, as it is alone with all that there is"
+too_large TransactionMemory=1M '(234: 1 Insufficient space|261: 1 Application error), permanent'
 say "MaxNoOfConcurrentOperations: permanent, as it has all that there are"
 too_large $'MaxNoOfConcurrentTransactions=64\nMaxNoOfConcurrentOperations=64' '234: 1 Insufficient space, permanent'
 

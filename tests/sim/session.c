@@ -38,6 +38,7 @@ bool error_allowed(const struct run *run, uint32_t error)
     if (error == ERR_SINGLE_USER_MODE) return (run->swarm.faults & FAULT_SINGLE) != 0;
     if (error == ERR_TC_OPERATIONS_LIMIT) /* It had all records itself. */
         return run->swarm.tiny || run->swarm.batch_rows > 0;
+    if (error == ERR_TRANSACTION_TOO_BIG) return run->swarm.batch_rows > 0 || run->swarm.tiny;
     if (entry->class == ERROR_CLASS_IS) return run->swarm.small_data;
     if (error == ERR_TABLE_RECORDS) return run->figures.numberless > 0;
     if (error == ERR_SCHEMA_MEMORY) return schema_memory_full(run);

@@ -27,6 +27,7 @@ struct driver {
     uint32_t errors;
     uint32_t last_error;
     uint32_t no_memory; /* Errors 1221. */
+    bool holds;         /* Sends no COMMIT. */
     uint32_t open;      /* Operations under way. */
     uint32_t saves;
     uint32_t busy[KEYS];
@@ -84,6 +85,7 @@ static void exec_prepared(struct block *block, const struct signal *sig)
     const struct commit_train commit = {
         .tc_ref = block->ref, .gci_hi = t.gci, .flags = COMMIT_AND_COMPLETE};
     driver_of(block)->answers[sig->gsn]++;
+    if (driver_of(block)->holds) return;
     t.value[conf->tc_op - 1u] =
         driver_of(block)->next_value[conf->tc_op - 1u]; /* COMMIT never fails. */
     signal_send(block, sig->sender, GSN_COMMIT, PRIO_B, &commit, sizeof commit / 4u, &section, 1);
@@ -451,6 +453,31 @@ static void test_waits_for_memory_end_together(void **state)
     world_drop();
 }
 
+/* A transaction whose changes need more than all memory of the log is refused for good, and at
+ * once. */
+static void test_too_much_for_the_log(void **state)
+{
+    uint32_t attr[PAIR_MAX];
+    (void)state;
+    world_make(6, 8, 256u * 1024u);
+    assert_true(node_begin(true));
+    t.serial++;
+    uint32_t refused = 0;
+    uint32_t sent = 0;
+    driver()->holds = true; /* What is prepared is not committed. */
+    for (; refused == 0 && sent < 20000; sent++) {
+        uint32_t key = sent % KEYS;
+        request(key, OP_WRITE, &(struct section){attr, value_words(ALIVE + 149u, attr)});
+        if (sent % 16u == 15u) run_us(100);
+        refused = driver()->errors;
+    }
+    assert_int_equal(driver()->last_error, ERR_TRANSACTION_TOO_BIG);
+    assert_in_range(sent, 500, 3000); /* Long before the operation records are used up. */
+    assert_int_equal(driver()->no_memory, 0);
+    sim_kill(t.world, 1);
+    world_drop();
+}
+
 /* ENOSPC while files are made, EIO while they are read, written, synced: the node stops, and names
  * file and error. */
 static void test_failing_disk_stops_the_node(void **state)
@@ -543,6 +570,7 @@ int main(void)
         cmocka_unit_test(test_power_cuts),
         cmocka_unit_test(test_full_log_refuses_and_recovers),
         cmocka_unit_test(test_waits_for_memory_end_together),
+        cmocka_unit_test(test_too_much_for_the_log),
         cmocka_unit_test(test_failing_disk_stops_the_node),
         cmocka_unit_test(test_damaged_file_stops_the_node),
         cmocka_unit_test(test_cost_of_a_record),

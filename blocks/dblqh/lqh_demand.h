@@ -1,0 +1,32 @@
+/* lqh_demand.h -- what single transactions have here at the same time: one that does not fit into
+ * this node even when it is alone is refused for good. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * A few transactions are counted, each at a place that its reference chooses, from the moment on
+ * when the one before it there has ended. A large one is counted after its first operations, or
+ * when it is tried again. Who is not counted, or in part, gets the temporary error.
+ */
+#define LQH_DEMANDS 16u
+
+struct lqh_demand {
+    uint32_t tc_ref; /* With tc_trans: whose it is. */
+    uint32_t tc_trans;
+    uint32_t operations; /* 0: the place is free. */
+    uint32_t changes;    /* Of these, those that need room in the redo log, */
+    uint64_t redo_words; /* and how much of it, reserved or waited for. */
+};
+
+struct lqh;
+struct lqh_op;
+
+void lqh_demand_enter(struct lqh *lqh, struct lqh_op *op);
+/* What the operation needs of the redo log. True: more than the log has, by its transaction. */
+bool lqh_demand_redo(struct lqh *lqh, struct lqh_op *op, uint32_t words);
+void lqh_demand_leave(struct lqh *lqh, struct lqh_op *op);
+/* The error instead of `error` for an operation of this transaction. */
+uint32_t lqh_demand_error(const struct lqh *lqh, uint32_t tc_ref, uint32_t tc_trans,
+                          uint32_t error);
