@@ -5,7 +5,7 @@
 #include "api/api_transaction.h"
 
 #define TRAIN_KEPT (1u << 18) /* Words that a recycled transaction may keep. */
-#define PART_WORDS (1u << 12) /* Of a batch that are sent at a time. */
+#define PART_WORDS (1u << 12) /* So much of a batch is sent at a time. */
 #define PART_MS    1u /* Until it is looked again whether there is room for the next part. */
 
 /* ---- Life of a transaction record. ---- */
@@ -377,7 +377,7 @@ static uint32_t send_train(struct api_tx *tx)
         struct api_op *end = NULL;
         uint32_t words;
         uint32_t node = next_part(tx, &end, &words);
-        if (node == 0) { /* Of a committed read. */
+        if (node == 0) { /* It is a committed read, which has no coordinator. */
             if (first == tx->batch) return ERR_CLUSTER_UNAVAILABLE;
             tx->unsent = first->next;
             tx->rows_due++;

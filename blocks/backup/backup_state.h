@@ -130,8 +130,8 @@ struct backup_cleaning {
 
 /* The LDM's list of fragments with a usable checkpoint. */
 struct backup_part {
-    uint32_t number; /* Of the newest durable one; 0 = there is none. */
-    uint32_t check;  /* Of it (lcp_part_chain()). */
+    uint32_t number; /* The newest durable list has this one; 0 = there is none. */
+    uint32_t check;  /* That list's check (lcp_part_chain()). */
     uint32_t check_new;
     uint32_t tail_gci; /* In it. */
     uint32_t tail_new; /* In the one being written. */
@@ -140,7 +140,7 @@ struct backup_part {
     uint32_t frag;  /* Index of the last record written. */
     uint32_t file;
     uint32_t error;
-    uint64_t kbytes; /* Of the one that was read. */
+    uint64_t kbytes; /* Size of the list that was read. */
 };
 
 struct backup {

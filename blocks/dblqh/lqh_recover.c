@@ -156,6 +156,7 @@ void lqh_exec_RESTORE_FRAG_REF(struct block *block, const struct signal *sig)
     const struct lqh_frag *frag = &recover_of(lqh)->frag;
     char name[FS_NAME_BYTES + 1];
     char advice[256] = "";
+    char where[48] = ""; /* When all fragments are back it is about none of them. */
     char why[96];
     char fault[LCP_FAULT_SIZE];
     uint32_t code = exit_of(ref);
@@ -164,9 +165,10 @@ void lqh_exec_RESTORE_FRAG_REF(struct block *block, const struct signal *sig)
     bool damage = code == EXIT_LCP_DAMAGED || code == EXIT_SYSFILE_DAMAGED;
     if (damage) lqh_recover_advice(lqh, advice, sizeof advice);
     snprintf(why, sizeof why, "error %u, %s", ref->error, error_get(ref->error)->text);
-    snprintf(lqh->redo->text, sizeof lqh->redo->text,
-             "table %u, fragment %u, checkpoint file %s, offset %llu: %s%s", frag->table_id,
-             frag->fragment_id, name, (unsigned long long)u64_of(ref->offset_lo, ref->offset_hi),
+    if (recover_of(lqh)->asked)
+        snprintf(where, sizeof where, "table %u, fragment %u, ", frag->table_id, frag->fragment_id);
+    snprintf(lqh->redo->text, sizeof lqh->redo->text, "%scheckpoint file %s, offset %llu: %s%s",
+             where, name, (unsigned long long)u64_of(ref->offset_lo, ref->offset_hi),
              damage || code == EXIT_LCP_FOREIGN ? fault : why, advice);
     lqh_recover_fail(lqh, code, lqh->redo->text);
 }

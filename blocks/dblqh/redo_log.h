@@ -79,7 +79,7 @@ struct redo_replay {
     bool running;         /* It is not new: the log may have pages of it. */
     uint32_t gci_ahead;   /* A log is not further ahead of restart_gci; more is damage. 0 = any. */
     uint64_t lsn_known;   /* This page and all before are known to have been durable; 0 = not known.
-                             Of   page 0 only the life is known. */
+                             When it is page 0, only the life is known. */
     uint32_t ended_count;
     struct redo_ended ended[REDO_ENDED_MAX];
 };
@@ -92,7 +92,8 @@ struct redo_config {
     uint32_t file_blocks;
     uint32_t *buffer; /* buffer_blocks blocks. */
     uint32_t buffer_blocks;
-    uint32_t life; /* Of files that are made now (redo_lsn_base()); up to REDO_LIFE_MAX. */
+    uint32_t
+        life; /* Files that are made now get this one (redo_lsn_base()); up to REDO_LIFE_MAX. */
 };
 
 struct redo_file {

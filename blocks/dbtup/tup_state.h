@@ -194,7 +194,7 @@ struct tup_need {
     uint32_t var_next;
     uint32_t fixed_seen; /* Now. */
     uint32_t var_seen;
-    uint32_t round;
+    uint32_t round;                  /* Which `fixed_next` and `var_next` are of. */
     uint64_t var_loose;              /* Bytes of all variable parts, packed as badly as can be. */
     uint32_t owed[ARENA_OWED_KINDS]; /* As the arena has been told. */
 };
@@ -281,7 +281,7 @@ struct tup {
     struct tup_heap copies;      /* Of rows too large for the change record. */
     struct tup_heap descriptors; /* Columns and defaults. */
     bool checkpoints;            /* Changed pages are marked. */
-    uint32_t round;              /* Of checkpoints: counts those that have begun. */
+    uint32_t round;              /* Counts the rounds of checkpoints that have begun. */
     uint8_t *scratch;            /* A page, for compaction. */
     struct tup_attr attr;        /* Of the request being executed. */
 };

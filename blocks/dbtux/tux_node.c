@@ -30,7 +30,7 @@ static void list_remove(struct tux *tux, const struct tux_page *page)
  * that takes more than the nodes take now is kept for it. Leaves that are joined are fuller, and
  * inner nodes are one in thirty.
  */
-#define LOOSE_ENTRIES (LEAF_ENTRIES / 2u * (NODES_PER_PAGE - 1u)) /* Of a page. */
+#define LOOSE_ENTRIES (LEAF_ENTRIES / 2u * (NODES_PER_PAGE - 1u)) /* A page has so many then. */
 
 static uint32_t pages_owed(const struct tux *tux, uint32_t pages)
 {

@@ -28,18 +28,7 @@ static void world_make(struct rows_world *world, uint32_t spare)
     limits.pages_max[RG_DATA] = PAGES;
     limits.pages_spare[RG_DATA] = spare;
     limits.pages_max[RG_TRANSACTION] = 64;
-    limits.pages_max[RG_SCHEMA] = 256;
-    limits.pages_max[RG_NODE] = 16;
-    memset(world, 0, sizeof *world);
-    world->arena = arena_create(&limits);
-    assert_non_null(world->arena);
-    world->acc = calloc(1, sizeof *world->acc);
-    world->tup = calloc(1, sizeof *world->tup);
-    world->tux = calloc(1, sizeof *world->tux);
-    acc_init(world->acc, world->arena, 1024, 8, 1000);
-    tux_init(world->tux, world->arena, 8);
-    world->tup->tux = world->tux;
-    assert_true(tup_init(world->tup, world->arena, world->acc, &tup_limits));
+    world_begin(world, &limits, &tup_limits);
     world_table(world, def_body());
 }
 

@@ -26,6 +26,24 @@ struct rows_world {
     struct acc_frag *index;
 };
 
+/* With so much data and transaction memory; the other groups get what tests need. */
+static inline void world_begin(struct rows_world *world, struct arena_limits *limits,
+                               const struct tup_limits *tup_limits)
+{
+    limits->pages_max[RG_SCHEMA] = 256;
+    limits->pages_max[RG_NODE] = 16;
+    memset(world, 0, sizeof *world);
+    world->arena = arena_create(limits);
+    assert_non_null(world->arena);
+    world->acc = calloc(1, sizeof *world->acc);
+    world->tup = calloc(1, sizeof *world->tup);
+    world->tux = calloc(1, sizeof *world->tux);
+    acc_init(world->acc, world->arena, tup_limits->changes_max, tup_limits->frags_max, 1000);
+    tux_init(world->tux, world->arena, tup_limits->frags_max);
+    world->tup->tux = world->tux;
+    assert_true(tup_init(world->tup, world->arena, world->acc, tup_limits));
+}
+
 static inline void world_start(struct rows_world *world, uint32_t data_pages,
                                uint32_t transaction_pages)
 {
@@ -34,18 +52,7 @@ static inline void world_start(struct rows_world *world, uint32_t data_pages,
         .tables_max = 64, .frags_max = 64, .changes_max = 1u << 22};
     limits.pages_max[RG_DATA] = data_pages;
     limits.pages_max[RG_TRANSACTION] = transaction_pages;
-    limits.pages_max[RG_SCHEMA] = 256;
-    limits.pages_max[RG_NODE] = 16;
-    memset(world, 0, sizeof *world);
-    world->arena = arena_create(&limits);
-    assert_non_null(world->arena);
-    world->acc = calloc(1, sizeof *world->acc);
-    world->tup = calloc(1, sizeof *world->tup);
-    world->tux = calloc(1, sizeof *world->tux);
-    acc_init(world->acc, world->arena, 1u << 22, 64, 1000);
-    tux_init(world->tux, world->arena, 64);
-    world->tup->tux = world->tux;
-    assert_true(tup_init(world->tup, world->arena, world->acc, &tup_limits));
+    world_begin(world, &limits, &tup_limits);
 }
 
 static inline void world_check(const struct rows_world *world)
