@@ -405,6 +405,7 @@ static void work(struct run *run)
     run->stop = true;
     if (failed(run) || run->durability.damaged) return;
     sim_faults_off(run->world);
+    tamper_end(run);
     pace_calm(run);
     for (uint32_t i = 0; i < run->swarm.clients; i++)
         client_start(&run->client[i]);

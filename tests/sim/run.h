@@ -687,6 +687,7 @@ void tamper_alone(struct swarm *swarm); /* No other faults; whoever is cut off i
 void tamper_begin(struct run *run);
 void tamper_signals(void *context, uint32_t *words, uint32_t count);
 bool tamper_due(struct run *run); /* The power goes now. */
+void tamper_end(struct run *run); /* It goes at once, if it was to go later. */
 /* A node stops by itself after the hostile one has done harm: is it that one, or misled by it? */
 bool tamper_announced(struct run *run, uint32_t id, uint32_t code);
 
