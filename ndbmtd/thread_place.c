@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include "ndbmtd/process.h"
 
+#define HEARD_NICE (-10) /* Nine tenths of a processor beside a busy process. */
+
 /* The kind of a thread in ThreadConfig, and its number among its kind. */
 static enum thread_kind kind_of(const struct node_config *config, uint32_t no, uint32_t *index)
 {
@@ -79,8 +81,26 @@ static void complain(struct process *process, const char *name, const char *what
     process_log(process, LOG_LEVEL_WARNING, "%s: %s: %s", name, what, strerror(errno));
 }
 
+static int set_nice(int value)
+{
+    return setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), value);
+}
+
+/*
+ * Whom the others hear by this thread is taken for dead when it gets no processor, so it takes what
+ * priority it may, and says nothing where that is none. A value that somebody has chosen for the
+ * process stays.
+ */
+static void take_priority(void)
+{
+    struct rlimit limit;
+    if (getpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid)) != 0) return;
+    if (set_nice(HEARD_NICE) == 0 || getrlimit(RLIMIT_NICE, &limit) != 0) return;
+    if (limit.rlim_cur > 20) (void)set_nice(20 - (int)limit.rlim_cur); /* At most HEARD_NICE. */
+}
+
 static void place(struct process *process, const struct thread_config_entry *entry, uint32_t index,
-                  const char *name)
+                  const char *name, bool heard)
 {
     cpu_set_t cpus;
     if (wanted_cpus(&process->threads, entry, index, &cpus) &&
@@ -88,14 +108,23 @@ static void place(struct process *process, const struct thread_config_entry *ent
         complain(process, name, "the CPUs of ThreadConfig");
     if (process->realtime || (entry != NULL && entry->realtime)) {
         struct sched_param parameter = {.sched_priority = 1};
-        if (sched_setscheduler(0, SCHED_RR, &parameter) != 0) complain(process, name, "realtime");
-    } else if (entry != NULL && entry->thread_prio != THREAD_PRIO_UNSET) {
+        if (sched_setscheduler(0, SCHED_RR, &parameter) == 0) return;
+        complain(process, name, "realtime");
+    }
+    if (entry != NULL && entry->thread_prio != THREAD_PRIO_UNSET) {
         int nice_value = entry->thread_prio == 0
                              ? 19
                              : 20 - 4 * (int)entry->thread_prio; /* 5 is the usual priority. */
-        if (setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), nice_value) != 0)
-            complain(process, name, "thread_prio");
+        if (set_nice(nice_value) != 0) complain(process, name, "thread_prio");
+    } else if (heard) {
+        take_priority();
     }
+}
+
+/* Heartbeats are made by main, and go by recv and send. */
+static bool is_heard(enum thread_role role)
+{
+    return role == ROLE_ALL || role == ROLE_MAIN || role == ROLE_RECV || role == ROLE_SEND;
 }
 
 void thread_place(struct process *process, uint32_t no)
@@ -106,7 +135,7 @@ void thread_place(struct process *process, uint32_t no)
         thread_place_entry(&process->threads, &process->config, no, &index);
     snprintf(name, sizeof name, "thread %u (%s)", no,
              layout_role_name(layout_role(&process->config, no)));
-    place(process, entry, index, name);
+    place(process, entry, index, name, is_heard(layout_role(&process->config, no)));
     process->worker[no].spin_ns = entry != NULL && entry->spintime_set
                                       ? (uint64_t)entry->spintime_us * 1000u
                                       : process->spin_ns;
@@ -118,5 +147,5 @@ void thread_place_kind(struct process *process, enum thread_kind kind)
     for (uint32_t i = 0; i < process->threads.entry_count && entry == NULL; i++) {
         if (process->threads.entries[i].kind == kind) entry = &process->threads.entries[i];
     }
-    place(process, entry, 0, thread_kind_name(kind));
+    place(process, entry, 0, thread_kind_name(kind), kind == THREAD_KIND_WATCHDOG);
 }

@@ -54,7 +54,22 @@ threads() { # NAME: directories of the node's threads of this name
 for name in ndb_main0 ndb_ldm2 ndb_ldm3; do
     [ "$(awk '/^Cpus_allowed_list/ { print $2 }' "$(threads "$name")/status")" = "$cpu" ] || fail "$name is not bound to CPU $cpu"
 done
-[ "$(awk '{ sub(/^.*\) /, ""); print $17 }' "$(threads ndb_main0)/stat")" = 4 ] || fail "thread_prio=4 is not nice value 4"
+nice_of() { # NAME; none: recv, which is the process's first thread
+    awk '{ sub(/^.*\) /, ""); print $17 }' "$([ -n "${1:-}" ] && threads "$1" || echo /proc/"${NODE_PIDS[1]}")/stat"
+}
+may_take() { # The nice value that a thread by which the others hear the node gets.
+    local own limit
+    own=$(nice)
+    limit=$(ulimit -e)
+    if [ "$own" -ne 0 ] || [ "$(nice -n -10 nice 2>/dev/null)" -eq -10 ]; then
+        echo $((own != 0 ? own : -10))
+    else
+        echo $((limit > 20 ? 20 - limit : 0))
+    fi
+}
+[ "$(nice_of ndb_main0)" = 4 ] || fail "thread_prio=4 is not nice value 4"
+[ "$(nice_of)" = "$(may_take)" ] || fail "the thread that others hear has nice value $(nice_of), not $(may_take)"
+[ "$(nice_of ndb_ldm2)" = "$(nice)" ] || fail "a thread that nobody hears has nice value $(nice_of ndb_ldm2)"
 grep -q 'thread 5 (recv): the CPUs of ThreadConfig: Invalid argument' "$BOX/node1.out" || fail "no warning for a CPU that is not there"
 load_and_compare 500
 stop_cluster
