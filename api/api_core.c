@@ -153,6 +153,34 @@ static void forget_lost(struct api_core *core)
         core->node[node].lost_no = 0;
 }
 
+static void heard(const struct api_core *core, struct api_node *peer)
+{
+    uint64_t due = peer->heard_ms + peer->heartbeat_ms;
+    beat_note(&peer->late, core->now_ms, core->now_ms > due ? core->now_ms - due : 0);
+    peer->heard_ms = core->now_ms;
+}
+
+/* How long it may be silent: longer where its answers come late. */
+static uint64_t silence_ms(const struct api_core *core, const struct api_node *peer)
+{
+    uint32_t spread = beat_spread_ms(&peer->late, core->now_ms);
+    return (uint64_t)MISSED_MAX * peer->heartbeat_ms + peer->heartbeat_ms +
+           beat_patience_ms(spread, peer->heartbeat_ms);
+}
+
+/* This process has not run for a while: it has asked nothing, so nobody owes it an answer. Each
+ * tick counts one interval of silence at most, and one that comes late all the time finds out who
+ * is silent all the same. */
+static void forgive_own_stall(struct api_core *core, uint64_t now_ms)
+{
+    uint64_t passed = now_ms > core->now_ms ? now_ms - core->now_ms : 0;
+    for (uint32_t node = node_mask_next(&core->config.data_nodes, 0); node != 0;
+         node = node_mask_next(&core->config.data_nodes, node)) {
+        struct api_node *peer = &core->node[node];
+        if (passed > peer->heartbeat_ms) peer->heard_ms += passed - peer->heartbeat_ms;
+    }
+}
+
 void api_core_node_up(struct api_core *core, uint32_t node, uint32_t epoch)
 {
     if (node == 0 || node > NODE_ID_MAX || !node_mask_has(&core->config.data_nodes, node)) return;
@@ -161,6 +189,7 @@ void api_core_node_up(struct api_core *core, uint32_t node, uint32_t epoch)
     atomic_store(&peer->epoch, epoch);
     peer->heartbeat_ms = API_HEARTBEAT_MS;
     peer->heard_ms = core->now_ms;
+    peer->late = (struct beat_window){0};
     register_at(core, node);
 }
 
@@ -318,7 +347,7 @@ bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
     if (conf->sender_data != epoch) return true;
     if (conf->heartbeat_ms >= 10 && conf->heartbeat_ms <= 3600000)
         peer->heartbeat_ms = conf->heartbeat_ms;
-    peer->heard_ms = core->now_ms;
+    heard(core, peer);
     if (!believed(core, node, conf)) return true;
     atomic_store(&peer->tc_count,
                  conf->tc_count == 0 || conf->tc_count > 1024 ? 1 : conf->tc_count);
@@ -338,6 +367,7 @@ bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
 
 void api_core_node_tick(struct api_core *core, uint64_t now_ms)
 {
+    forgive_own_stall(core, now_ms);
     core->now_ms = now_ms;
     if (core->config.arbitration_delay_ms != 0) send_late(core, now_ms);
     for (uint32_t node = node_mask_next(&core->config.data_nodes, 0); node != 0;
@@ -345,8 +375,7 @@ void api_core_node_tick(struct api_core *core, uint64_t now_ms)
         struct api_node *peer = &core->node[node];
         uint32_t epoch = atomic_load(&peer->epoch);
         if (epoch == 0) continue;
-        if (now_ms >=
-            peer->heard_ms + (uint64_t)MISSED_MAX * peer->heartbeat_ms + peer->heartbeat_ms) {
+        if (now_ms >= peer->heard_ms + silence_ms(core, peer)) {
             peer->heard_ms = now_ms; /* One more round for the host to close it. */
             atomic_store(&peer->level, START_NOTHING);
             if (core->host.close != NULL)

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include "api/api_core.h"
 #include "api/api_pool.h"
+#include "kernel/base/beat_rule.h"
 #include "signals/arbitrator.h"
 #include "signals/takeover.h"
 #include "signals/api_reg.h"
@@ -26,6 +27,7 @@ struct api_node {
     uint32_t heartbeat_ms;
     uint64_t register_at_ms; /* Next API_REGREQ. */
     uint64_t heard_ms;       /* Last API_REGCONF, or when the link came up. */
+    struct beat_window late; /* How late those were. */
 };
 
 #define API_DICT_BUCKETS 256u

@@ -73,19 +73,41 @@ void qmgr_exec_API_FAILCONF(struct block *block, const struct signal *sig)
     peer_allow(block, node, 1);
 }
 
+/* It speaks. */
+static void client_heard(struct qmgr *qmgr, struct qmgr_client *client)
+{
+    uint64_t now = now_ms(&qmgr->block);
+    uint64_t due = client->heard_ms + block_config(&qmgr->block)->heartbeat_db_api_ms;
+    if (client->heard_ms != 0) beat_note(&client->late, now, now > due ? now - due : 0);
+    client->heard_ms = now;
+    client->missed = 0;
+}
+
+/* Intervals more than in quiet times: it is starved, or this node is. */
+static uint32_t client_missed_more(const struct qmgr *qmgr, const struct qmgr_client *client)
+{
+    uint32_t interval = block_config(&qmgr->block)->heartbeat_db_api_ms;
+    uint32_t own = qmgr_patience_own_ms(qmgr);
+    uint32_t late = beat_patience_ms(beat_spread_ms(&client->late, now_ms(&qmgr->block)), interval);
+    return (late > own ? late : own) / interval;
+}
+
+/* However late it comes, an own stall is one interval: what clients have said meanwhile is read
+ * before the next one. */
 void qmgr_client_tick(struct qmgr *qmgr)
 {
     qmgr_work_later(qmgr, QMGR_CLIENT_TICK, block_config(&qmgr->block)->heartbeat_db_api_ms);
     for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
         struct qmgr_client *client = &qmgr->client[node];
         if (client->state != API_LINKED && client->state != API_REGISTERED) continue;
+        uint32_t dead = MISSED_DEAD + client_missed_more(qmgr, client);
         client->missed++;
-        if (client->missed == MISSED_DEAD) {
+        if (client->missed >= dead) {
             jam_data(node);
             log_warning(&qmgr->block, "node %u is declared dead: its heartbeats are missing", node);
             event_send(&qmgr->block, EVENT_DEAD_DUE_TO_HEARTBEAT, node);
             peer_close(&qmgr->block, node, "heartbeats missed");
-        } else if (client->missed >= MISSED_WARNING && client->missed < MISSED_DEAD) {
+        } else if (client->missed >= MISSED_WARNING + dead - MISSED_DEAD) {
             jam_data(node);
             event_send(&qmgr->block, EVENT_MISSED_HEARTBEAT, node, client->missed - 1);
         }
@@ -204,7 +226,7 @@ void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig)
         first_registration(qmgr, sig->sender, req);
         qmgr_arbit_ready(qmgr);
     }
-    client->missed = 0;
+    client_heard(qmgr, client);
     client->data = req->sender_data;
     confirm(qmgr, client);
 }

@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "blocks/cmvmi/event.h"
-#include "blocks/qmgr/beat_rule.h"
 #include "blocks/qmgr/qmgr_block.h"
 #include "blocks/qmgr/pace_rule.h"
 #include "blocks/qmgr/reach_rule.h"
+#include "kernel/base/beat_rule.h"
 #include "signals/arbit.h"
 #include "signals/failure.h"
 #include "signals/qmgr.h"
@@ -73,6 +73,8 @@ struct qmgr_client { /* An API node or management server. */
     uint32_t ref;    /* Who has registered... */
     uint32_t data;   /* ...and the sender_data of its last word. */
     uint32_t missed;
+    uint64_t heard_ms;       /* Its last word. */
+    struct beat_window late; /* How late its words were. */
     uint32_t version;
     struct node_mask waiting_tc; /* API_FAILING: TC instances that have not confirmed. */
     uint32_t waiting_dict;

@@ -340,6 +340,71 @@ static void lists_that_differ(void **state)
     fake_destroy(fake);
 }
 
+/* ---- Silence. ---- */
+
+/* Ticks 100 ms apart until a link is closed; node 1 answers if it is to. Returns how many. */
+static uint32_t ticks_until_closed(struct fake *fake, bool answers)
+{
+    uint32_t ticks = 0;
+    for (fake->closed = 0; fake->closed == 0 && ticks < 100; ticks++) {
+        fake_sleep(fake, 100);
+        uint32_t closed = fake->closed;
+        if (answers && closed == 0) says(fake, 1, 0, ALL);
+        fake->closed = closed;
+        fake->sent_count = fake->sent_read = 0;
+    }
+    return ticks;
+}
+
+/* A client that was not run asks nobody: it finds no node silent for it. */
+static void a_client_that_was_starved(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    fake->closed = 0;
+    for (uint32_t stall = 0; stall < 5; stall++) {
+        fake_sleep(fake, 20000);
+        assert_int_equal(fake->closed, 0);
+        assert_true(api_core_node_ready(fake->core, 1));
+        assert_true(api_core_node_ready(fake->core, 2));
+        for (uint32_t node = 1; node <= 2; node++)
+            says(fake, node, 0, ALL);
+        fake->sent_count = fake->sent_read = 0;
+    }
+    assert_in_range(ticks_until_closed(fake, true), 49, 50); /* Five intervals of a second. */
+    assert_int_equal(fake->closed, 2);
+    fake_destroy(fake);
+}
+
+/* One that stalls all the time finds a silent node all the same. */
+static void a_client_that_is_always_starved(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    uint32_t stalls = 0;
+    for (fake->closed = 0; fake->closed == 0 && stalls < 20; stalls++)
+        fake_sleep(fake, 3000);
+    assert_in_range(stalls, 4, 6);
+    fake_destroy(fake);
+}
+
+/* A node whose answers come late may be silent for longer. */
+static void a_node_that_is_starved(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    for (uint32_t round = 0; round < 3; round++) {
+        for (uint32_t ms = 0; ms < 3000; ms += 100)
+            fake_sleep(fake, 100);
+        for (uint32_t node = 1; node <= 2; node++)
+            says(fake, node, 0, ALL);
+        fake->sent_count = fake->sent_read = 0;
+    }
+    assert_in_range(ticks_until_closed(fake, true), 59, 60); /* A second more. */
+    assert_int_equal(fake->closed, 2);
+    fake_destroy(fake);
+}
+
 /* ---- The cache: what may be older than a change is not kept. ---- */
 
 #define BEFORE 3u
@@ -513,6 +578,9 @@ int main(void)
         cmocka_unit_test(the_president_is_asked),
         cmocka_unit_test(nobody_else_is_left),
         cmocka_unit_test(ends_between_two_answers),
+        cmocka_unit_test(a_client_that_was_starved),
+        cmocka_unit_test(a_client_that_is_always_starved),
+        cmocka_unit_test(a_node_that_is_starved),
         cmocka_unit_test(a_change_is_told),
         cmocka_unit_test(an_answer_behind_its_change),
         cmocka_unit_test(a_late_answer),

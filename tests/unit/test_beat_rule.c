@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "blocks/qmgr/beat_rule.h"
+#include "kernel/base/beat_rule.h"
 
 #define WINDOW_MS (BEAT_BUCKETS * BEAT_BUCKET_MS)
 

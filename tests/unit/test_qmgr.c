@@ -447,6 +447,46 @@ static void test_silent_client_is_cut_off(void **state)
     assert_int_not_equal(fc->link[API][1].epoch, epoch);
 }
 
+/* A client on a busy host: who has been late by so much may be late by more. One that goes on being
+ * silent is cut off. */
+static void test_starved_client_is_not_cut_off(void **state)
+{
+    (void)state;
+    static const uint32_t gaps[] = {90, 250, 350, 700, 1100, 1300, 1000};
+    start_nodes(1, 1);
+    fc_client(fc, API, true);
+    fc_run(fc, 100);
+    registered(API, 1);
+    uint32_t epoch = fc->link[API][1].epoch;
+    for (uint32_t i = 0; i < sizeof gaps / sizeof gaps[0]; i++) {
+        fc_run(fc, gaps[i]);
+        registered(API, 1);
+        assert_int_equal(fc->link[API][1].epoch, epoch);
+        assert_int_equal(fake_tc(fc, 1, 1)->api_failed, 0);
+    }
+    fc_run(fc, 1700);
+    assert_int_equal(fake_tc(fc, 1, 1)->api_failed, API);
+}
+
+/* A node that was not run has read nothing: what came meanwhile is read before clients are judged.
+ */
+static void test_starved_node_cuts_nobody_off(void **state)
+{
+    (void)state;
+    start_nodes(1, 1);
+    fc_client(fc, API, true);
+    fc_run(fc, 100);
+    registered(API, 1);
+    uint32_t epoch = fc->link[API][1].epoch;
+    for (uint32_t i = 0; i < 5; i++) {
+        fc->now += 3000;
+        fc_run(fc, 2);
+        registered(API, 1);
+        assert_int_equal(fc->link[API][1].epoch, epoch);
+        assert_int_equal(fake_tc(fc, 1, 1)->api_failed, 0);
+    }
+}
+
 static void test_refused_registrations(void **state)
 {
     (void)state;
@@ -752,6 +792,8 @@ int main(void)
         T(test_error_insert_940_stops_heartbeats),
         T(test_client_fails_and_comes_back),
         T(test_silent_client_is_cut_off),
+        T(test_starved_client_is_not_cut_off),
+        T(test_starved_node_cuts_nobody_off),
         T(test_refused_registrations),
         T(test_forbidden_signals_close_the_link),
         T(test_single_stop_is_refused),

@@ -1,6 +1,6 @@
 /* beat_rule.c -- how much longer than usual may a living node be silent? Pure functions. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "blocks/qmgr/beat_rule.h"
+#include "kernel/base/beat_rule.h"
 
 #define LATE_MAX_MS 60000u
 #define GROWTH      4u /* In each stage the next delay may be so many times the longest. */
