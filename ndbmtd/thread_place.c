@@ -135,6 +135,7 @@ void thread_place(struct process *process, uint32_t no)
         thread_place_entry(&process->threads, &process->config, no, &index);
     snprintf(name, sizeof name, "thread %u (%s)", no,
              layout_role_name(layout_role(&process->config, no)));
+    atomic_store(&process->worker[no].tid, (unsigned)syscall(SYS_gettid));
     place(process, entry, index, name, is_heard(layout_role(&process->config, no)));
     process->worker[no].spin_ns = entry != NULL && entry->spintime_set
                                       ? (uint64_t)entry->spintime_us * 1000u
