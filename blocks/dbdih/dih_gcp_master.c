@@ -93,7 +93,6 @@ static bool answered(struct dih *dih, const struct signal *sig, enum gcp_master_
     }
     if (master->state != state || conf->gci_hi != master->next_hi ||
         conf->gci_lo != master->next_lo || !node_mask_has(&master->waiting, node)) {
-        if (dih->fail.failure_no != 0) return false; /* Of a question of the former master. */
         dih_protocol_error(dih, sig->sender, "answer to an epoch that was not asked for");
         return false;
     }
@@ -208,7 +207,7 @@ void dih_exec_GCP_CLOSE_ORD(struct block *block, const struct signal *sig)
 
 /* --- Saving. --- */
 
-/* True for an answer that is due; others are told off, or are leftovers. */
+/* True for an answer that is due; others are told off. */
 static bool save_answer(struct dih *dih, const struct signal *sig, enum gcp_save_state state)
 {
     struct gcp_master *master = &dih->gcp_master;
@@ -220,7 +219,6 @@ static bool save_answer(struct dih *dih, const struct signal *sig, enum gcp_save
     }
     if (master->save_state != state || conf->gci != master->save_gci ||
         !node_mask_has(&master->save_waiting, node)) {
-        if (dih->fail.failure_no != 0) return false;
         dih_protocol_error(dih, sig->sender, "answer to a GCI that is not being saved");
         return false;
     }
@@ -306,6 +304,7 @@ static void include_node(struct dih *dih, uint32_t node)
     struct section ended = {.words = &now->ended[0].incarnation, .size = now->ended_count * 2u};
     jam_data(node);
     node_mask_add(&dih->members, node);
+    node_mask_add(&dih->alike, node); /* It hears of this life, and has heard of no other one. */
     dih->fail.taken_no[node] = dih->fail.failure_no; /* It has coordinated nothing so far. */
     if (!dih_diskless(dih)) node_mask_add(&include->partial, node);
     log_info(&dih->block, "node %u takes part in epochs", node);

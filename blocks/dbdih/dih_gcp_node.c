@@ -13,10 +13,10 @@ void gcp_node_reset(struct dih *dih)
     node->serial = serial + 1; /* What TCs and LQHs still answer is not asked for any more. */
 }
 
-static void to_master(struct dih *dih, uint32_t gsn, const void *payload, uint32_t words)
+static void to_dih(struct dih *dih, uint32_t node, uint32_t gsn, const void *payload,
+                   uint32_t words)
 {
-    signal_send(&dih->block, block_ref(dih->president, BLOCK_DBDIH, 0), gsn, PRIO_A, payload, words,
-                NULL, 0);
+    signal_send(&dih->block, block_ref(node, BLOCK_DBDIH, 0), gsn, PRIO_A, payload, words, NULL, 0);
 }
 
 /* All logs of the node have `gci`; where they end goes along. */
@@ -28,7 +28,7 @@ static void logs_saved(struct dih *dih, uint32_t gci)
         log_ends_entry(entry, dih_own(dih), gci, (const uint32_t(*)[2])dih->gcp_node.save_lsn,
                        block_instances(&dih->block, BLOCK_DBLQH));
     struct section section = {.words = entry, .size = words};
-    signal_send(&dih->block, block_ref(dih->president, BLOCK_DBDIH, 0), GSN_GCP_NODE_SAVECONF,
+    signal_send(&dih->block, block_ref(dih->gcp_node.saver, BLOCK_DBDIH, 0), GSN_GCP_NODE_SAVECONF,
                 PRIO_A, &conf, sizeof(conf) / 4u, &section, 1);
 }
 
@@ -90,7 +90,7 @@ static void prepared(struct dih *dih)
     const struct gcp_node *node = &dih->gcp_node;
     struct gcp_prepareconf conf = {
         .incarnation = dih->incarnation, .gci_hi = node->next_hi, .gci_lo = node->next_lo};
-    to_master(dih, GSN_GCP_PREPARECONF, &conf, sizeof(conf) / 4u);
+    to_dih(dih, node->asker, GSN_GCP_PREPARECONF, &conf, sizeof(conf) / 4u);
 }
 
 static void finished(struct dih *dih)
@@ -98,7 +98,7 @@ static void finished(struct dih *dih)
     const struct gcp_node *node = &dih->gcp_node;
     struct gcp_nodefinish conf = {
         .incarnation = dih->incarnation, .gci_hi = node->gci_hi, .gci_lo = node->gci_lo};
-    to_master(dih, GSN_GCP_NODEFINISH, &conf, sizeof(conf) / 4u);
+    to_dih(dih, node->asker, GSN_GCP_NODEFINISH, &conf, sizeof(conf) / 4u);
 }
 
 /* The next micro-epoch, or the next GCI. A new master may leave one out that only some have heard
@@ -120,6 +120,7 @@ void dih_exec_GCP_PREPARE(struct block *block, const struct signal *sig)
     struct gcp_node *node = &dih->gcp_node;
     const struct gcp_prepare *req = SIG_PAYLOAD(sig, gcp_prepare);
     if (!from_master(dih, sig)) return;
+    node->asker = ref_node(sig->sender);
     bool holds = node->state == GCPN_HOLDING || node->state == GCPN_HELD;
     if (!follows(dih, req) || (node->state != GCPN_IDLE && (!holds || dih->fail.failure_no == 0))) {
         dih_protocol_error(dih, sig->sender, "epoch out of its order"); /* I-GCP-1 */
@@ -174,6 +175,7 @@ void dih_exec_GCP_COMMIT(struct block *block, const struct signal *sig)
     struct gcp_node *node = &dih->gcp_node;
     const struct gcp_commit *req = SIG_PAYLOAD(sig, gcp_commit);
     if (!from_master(dih, sig)) return;
+    node->asker = ref_node(sig->sender);
     bool again =
         dih->fail.failure_no != 0 && req->gci_hi == node->gci_hi && req->gci_lo == node->gci_lo;
     if (again && (node->state == GCPN_FINISHING || node->state == GCPN_IDLE)) {
@@ -224,8 +226,9 @@ void dih_exec_GCP_NODE_SAVEREQ(struct block *block, const struct signal *sig)
     struct gcp_node *node = &dih->gcp_node;
     const struct gcp_node_savereq *req = SIG_PAYLOAD(sig, gcp_node_savereq);
     if (!from_master(dih, sig)) return;
+    node->saver = ref_node(sig->sender);
     if (dih->fail.failure_no != 0 && node->save_gci == req->gci) {
-        jam(); /* Under way since the former master; the answer goes to the new one. */
+        jam(); /* Under way since the former master; the answer goes to the new one now. */
         return;
     }
     if (dih->fail.failure_no != 0 && (node->saved_gci == req->gci || node->copy_gci == req->gci ||
@@ -288,6 +291,7 @@ void dih_exec_COPY_GCIREQ(struct block *block, const struct signal *sig)
     struct gcp_node *node = &dih->gcp_node;
     const struct copy_gcireq *req = SIG_PAYLOAD(sig, copy_gcireq);
     if (!from_master(dih, sig)) return;
+    node->saver = ref_node(sig->sender);
     if (dih->fail.failure_no != 0 && node->copy_gci == req->gci) {
         jam();
         return;
@@ -295,7 +299,7 @@ void dih_exec_COPY_GCIREQ(struct block *block, const struct signal *sig)
     if (dih->fail.failure_no != 0 && node->copy_gci == 0 && dih->sysfile.now.gci >= req->gci) {
         jam();
         struct copy_gciconf conf = {.incarnation = dih->incarnation, .gci = req->gci};
-        to_master(dih, GSN_COPY_GCICONF, &conf, sizeof(conf) / 4u);
+        to_dih(dih, node->saver, GSN_COPY_GCICONF, &conf, sizeof(conf) / 4u);
         return;
     }
     if (dih_diskless(dih) || node->save_gci != 0 || node->copy_gci != 0 ||
@@ -311,7 +315,7 @@ void dih_exec_COPY_GCIREQ(struct block *block, const struct signal *sig)
     sysfile_ends(dih, &sig->section[0]);
     if (!dih_include_copies(dih, req->gci, &members)) {
         struct copy_gciconf conf = {.incarnation = dih->incarnation, .gci = req->gci};
-        to_master(dih, GSN_COPY_GCICONF, &conf, sizeof(conf) / 4u);
+        to_dih(dih, node->saver, GSN_COPY_GCICONF, &conf, sizeof(conf) / 4u);
         return;
     }
     if (!node_mask_has(&members, dih_own(dih))) {
@@ -330,7 +334,7 @@ void gcp_node_copied(struct dih *dih)
     if (node->copy_gci == 0) return;
     jam();
     node->copy_gci = 0;
-    to_master(dih, GSN_COPY_GCICONF, &conf, sizeof(conf) / 4u);
+    to_dih(dih, node->saver, GSN_COPY_GCICONF, &conf, sizeof(conf) / 4u);
 }
 
 static void flush_done(struct dih *dih)
@@ -396,7 +400,7 @@ void gcp_node_close(struct dih *dih, uint32_t gci)
     struct gcp_close_ord ord = {.incarnation = dih->incarnation, .gci = gci};
     if (dih->incarnation == 0) return;
     jam_data(gci);
-    to_master(dih, GSN_GCP_CLOSE_ORD, &ord, sizeof(ord) / 4u);
+    to_dih(dih, dih->president, GSN_GCP_CLOSE_ORD, &ord, sizeof(ord) / 4u);
 }
 
 void dih_exec_GCP_FORCE_ORD(struct block *block, const struct signal *sig)

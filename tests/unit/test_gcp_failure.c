@@ -404,6 +404,55 @@ static void test_single_nodes_stop(void **state)
     end();
 }
 
+/* --- After a loss one that is left says what cannot be. --- */
+
+static struct {
+    uint32_t from;
+    uint32_t gsn;
+    uint32_t word;
+    uint32_t add;
+} damage;
+
+static void damages(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words,
+                    uint32_t count)
+{
+    for (uint32_t at = 0; at < count; at += words[at + 3]) {
+        if (kind_gsn(words[at]) != damage.gsn || from != damage.from || from == to) continue;
+        words[at + SIGNAL_HEAD_WORDS + damage.word] += damage.add;
+        cluster->tamper = NULL;
+        return;
+    }
+}
+
+/* No answer is taken for a former master's: a node whose answer is damaged would be waited for
+ * for ever. */
+static void test_a_damaged_answer_after_a_loss(void **state)
+{
+    (void)state;
+    static const uint32_t gsns[] = {GSN_GCP_PREPARECONF, GSN_GCP_NODEFINISH, GSN_GCP_NODE_SAVECONF,
+                                    GSN_COPY_GCICONF};
+    static const uint32_t adds[] = {1, 100, UINT32_MAX};
+    for (uint32_t i = 0; i < 4u * 2u * 3u * 2u; i++) {
+        uint32_t victim = i % 2 == 0 ? 1 : 3; /* The master, another one. */
+        damage.gsn = gsns[i / 2 % 4];
+        damage.word = i / 8 % 2; /* The incarnation, the GCI. */
+        damage.add = adds[i / 16];
+        begin(true);
+        fc_run(fc, 50);
+        die(victim);
+        expect_going_on("loss", i, 1);
+        damage.from = dih_at(2)->president == 2 ? NODES : 2;
+        fc->tamper = damages;
+        for (uint32_t ms = 0; ms < 400 && fc_alive(fc, damage.from); ms++)
+            fc_run(fc, 1);
+        assert_null(fc->tamper); /* It has come by. */
+        if (fc_alive(fc, damage.from)) fail_msg("case %u: node %u goes on", i, damage.from);
+        last_saved[damage.from] = UINT32_MAX;
+        expect_going_on("damage", i, 2);
+        end();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +466,7 @@ int main(void)
         cmocka_unit_test(test_one_dies_in_the_start),
         cmocka_unit_test(test_one_dies_in_a_stop),
         cmocka_unit_test(test_single_nodes_stop),
+        cmocka_unit_test(test_a_damaged_answer_after_a_loss),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
