@@ -192,6 +192,7 @@ void epochs_observe(struct run *run, uint32_t node, const uint32_t *words)
         run->epochs.node[node] = 0; /* Joined anew: nobody was started. */
         return;
     case GSN_GCP_COMMIT:
+        tamper_epoch(run, node);
         if (run->tamper.on) return; /* Not what the node makes of it. */
         node_epoch(run, node, (const struct gcp_commit *)(const void *)(words + SIGNAL_HEAD_WORDS));
         return;

@@ -41,6 +41,7 @@ static bool watch(void *context)
 {
     const struct watched *watched = context;
     lives_watch(watched->run);
+    tamper_watch(watched->run);
     return watched->done != NULL && watched->done(watched->context);
 }
 

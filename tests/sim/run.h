@@ -388,7 +388,9 @@ struct tamper {
     uint32_t left;           /* To be done; */
     uint32_t next;           /* the next one after so many signals. */
     uint32_t done;
-    uint64_t kill_us; /* Then all lose their power; 0 = never. */
+    uint64_t kill_us;  /* Then all lose their power; 0 = never. */
+    uint64_t epoch_us; /* Somebody else than the hostile node has begun an epoch. */
+    uint64_t end_us;   /* Nothing is damaged any more. */
     struct rng rng;
 };
 
@@ -688,6 +690,8 @@ void tamper_begin(struct run *run);
 void tamper_signals(void *context, uint32_t *words, uint32_t count);
 bool tamper_due(struct run *run); /* The power goes now. */
 void tamper_end(struct run *run); /* It goes at once, if it was to go later. */
+void tamper_epoch(struct run *run, uint32_t node);
+void tamper_watch(struct run *run); /* Epochs go on, whatever the hostile node says. */
 /* A node stops by itself after the hostile one has done harm: is it that one, or misled by it? */
 bool tamper_announced(struct run *run, uint32_t id, uint32_t code);
 

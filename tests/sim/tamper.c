@@ -12,6 +12,7 @@
  */
 #include <stdio.h>
 #include "kernel/base/rng.h"
+#include "kernel/base/beat_rule.h"
 #include "tests/sim/failures.h"
 
 #define DAMAGES_MAX 6u
@@ -133,12 +134,56 @@ bool tamper_due(struct run *run)
     return true;
 }
 
+void tamper_epoch(struct run *run, uint32_t node)
+{
+    if (node != run->tamper.hostile) run->tamper.epoch_us = sim_now_us(run->world);
+}
+
+/* Whoever breaks the protocol is put out within the time that a silent node gets (failure.md): its
+ * heartbeats, the check with all patience, the arbitrator; and then an epoch is due. */
+static uint64_t epoch_limit_us(const struct run *run)
+{
+    const struct node_config *config = &run->swarm.config;
+    uint64_t beat = config->heartbeat_db_db_ms;
+    uint64_t check = config->connect_check_ms != 0 ? config->connect_check_ms : beat;
+    check = 2u * check > 4u * beat ? 2u * check : 4u * beat;
+    return 1000u * (5u * beat + check + 3u * BEAT_PATIENCE_MS + config->arbitration_timeout_ms +
+                    config->gci_ms + config->epoch_ms);
+}
+
+static bool epoch_late(const struct run *run)
+{
+    const struct tamper *tamper = &run->tamper;
+    return sim_now_us(run->world) - tamper->epoch_us > epoch_limit_us(run);
+}
+
+void tamper_watch(struct run *run)
+{
+    const struct tamper *tamper = &run->tamper;
+    if (tamper->hostile == 0 || tamper->done == 0 || run->durability.down ||
+        run->durability.damaged || !epoch_late(run))
+        return;
+    run_fail(run, SIM_LIVENESS, "no epoch has begun for %llu ms behind damaged words",
+             (unsigned long long)(sim_now_us(run->world) - tamper->epoch_us) / 1000u);
+}
+
+static bool epoch_began(void *context)
+{
+    const struct run *run = context;
+    return run->tamper.epoch_us > run->tamper.end_us;
+}
+
 /* Nothing is damaged any more, and what was damaged has its end before rows are compared: a node
- * that leaves for it would take commits along that the model takes for kept. */
+ * that leaves for it would take commits along that the model takes for kept. Of a hostile node's
+ * last damage it is seen whether epochs go on. */
 void tamper_end(struct run *run)
 {
     struct tamper *tamper = &run->tamper;
     tamper->left = 0;
+    if (tamper->hostile != 0 && tamper->done > 0) {
+        tamper->end_us = sim_now_us(run->world);
+        (void)run_until(run, epoch_began, run, tamper->end_us + 2u * epoch_limit_us(run));
+    }
     if (tamper->kill_us == 0) return;
     tamper->kill_us = sim_now_us(run->world);
     lives_watch(run);
