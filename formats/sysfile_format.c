@@ -6,7 +6,8 @@
 
 #define ENDS_AT (FILE_HEADER_BYTES + offsetof(struct sysfile, ends.words))
 
-/* Layout 3, behind `bytes`: the ends of all logs. */
+/* Layout 4, behind `list`, and layout 3, behind `bytes`: the ends of all logs. */
+#define LAYOUT_4_ENDS_AT (FILE_HEADER_BYTES + offsetof(struct sysfile, schema_lo) + 4u)
 #define LAYOUT_3_ENDS_AT (FILE_HEADER_BYTES + offsetof(struct sysfile, lists_known) + 4u)
 /* Layout 2, behind ldm_count: pairs { low, high } of the node's own logs. */
 #define LAYOUT_2_LSN_AT (FILE_HEADER_BYTES + offsetof(struct sysfile, bytes))
@@ -24,11 +25,33 @@ static bool hash_good(const uint8_t *bytes, uint32_t size)
     return XXH3_64bits(bytes, size - 8u) == hash;
 }
 
-/* A former layout says nothing of them. */
+/* What a former layout does not say. */
+static void schema_forget(struct sysfile *content)
+{
+    content->schema_lo = 0;
+    content->schema_hi = 0;
+}
+
 static void lists_forget(struct sysfile *content)
 {
+    schema_forget(content);
     content->lists_known = 0;
     memset(content->list, 0, sizeof(content->list));
+}
+
+/* Where the list of the logs' ends begins; 0: in a layout that this program does not know. */
+static size_t ends_of(uint32_t layout)
+{
+    switch (layout) {
+    case SYSFILE_LAYOUT:
+        return ENDS_AT;
+    case SYSFILE_LAYOUT_4:
+        return LAYOUT_4_ENDS_AT;
+    case SYSFILE_LAYOUT_3:
+        return LAYOUT_3_ENDS_AT;
+    default:
+        return 0;
+    }
 }
 
 static bool content_2(const uint8_t *bytes, struct sysfile *content)
@@ -51,16 +74,16 @@ bool sysfile_content(const uint8_t *bytes, size_t size, struct sysfile *content)
     if (size < SYSFILE_BLOCK) return false;
     memcpy(content, bytes + FILE_HEADER_BYTES, ENDS_AT - FILE_HEADER_BYTES);
     if (content->layout == SYSFILE_LAYOUT_2) return content_2(bytes, content);
-    bool former = content->layout == SYSFILE_LAYOUT_3;
-    size_t ends_at = former ? LAYOUT_3_ENDS_AT : ENDS_AT;
+    size_t ends_at = ends_of(content->layout);
     uint32_t all = content->layout < SYSFILE_LAYOUT_2 ? SYSFILE_BLOCK : content->bytes;
     uint32_t words;
     if (all < SYSFILE_BLOCK || all % SYSFILE_BLOCK != 0 || all > size || !hash_good(bytes, all))
         return false;
-    if (content->layout != SYSFILE_LAYOUT && !former) return true; /* The rest may mean anything. */
+    if (ends_at == 0) return true; /* The rest may mean anything. */
     memcpy(&words, bytes + ends_at - 4u, 4u);
     if (words > LOG_ENDS_WORDS || bytes_for(ends_at, words) != all) return false;
-    if (former) lists_forget(content);
+    if (content->layout == SYSFILE_LAYOUT_3) lists_forget(content);
+    if (content->layout == SYSFILE_LAYOUT_4) schema_forget(content);
     content->layout = SYSFILE_LAYOUT;
     content->ends.size = words;
     memcpy(content->ends.words, bytes + ends_at, (size_t)words * 4u);

@@ -8,15 +8,17 @@
 /*
  * Two copies. Each is a file_header, then struct sysfile as far as its list of log ends is in use,
  * zeros to the end of a block, whose last 8 bytes are XXH3 of all before. One block is enough for
- * 67 nodes with four LDM instances each. The file may be longer, of a time when the list was.
+ * 66 nodes with four LDM instances each. The file may be longer, of a time when the list was.
  *
- * Layout 3 said nothing of the lists of checkpoints. Layout 2 had one block, and the ends of the
- * node's own logs alone. Both are read, and never written any more.
+ * Layout 4 said nothing of the dictionary, layout 3 nothing of the lists of checkpoints either.
+ * Layout 2 had one block, and the ends of the node's own logs alone. All are read, and never
+ * written any more.
  */
 #define SYSFILE_BLOCK     4096u
 #define SYSFILE_BYTES_MAX (19u * SYSFILE_BLOCK)
 #define SYSFILE_COPIES    2u
-#define SYSFILE_LAYOUT    0x53595304u /* Of struct sysfile; its low byte is the number. */
+#define SYSFILE_LAYOUT    0x53595305u /* Of struct sysfile; its low byte is the number. */
+#define SYSFILE_LAYOUT_4  0x53595304u
 #define SYSFILE_LAYOUT_3  0x53595303u
 #define SYSFILE_LAYOUT_2  0x53595302u
 #define SYSFILE_ENDED_MAX 64u
@@ -55,6 +57,8 @@ struct sysfile {
     uint32_t bytes;       /* Of the copy, header and checksum included; a multiple of a block. */
     uint32_t lists_known; /* 0: a former layout, `list` says nothing. */
     struct sysfile_list list[SYSFILE_LDM_MAX];
+    uint32_t schema_lo; /* Sequence of the dictionary that was in both schema files; 0: unknown. */
+    uint32_t schema_hi;
     struct log_ends ends; /* When `gci` was durable in all logs; of all nodes, this one included. */
 };
 _Static_assert(FILE_HEADER_BYTES + sizeof(struct sysfile) + 8u <= SYSFILE_BYTES_MAX,

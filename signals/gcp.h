@@ -280,8 +280,10 @@ struct sysfile_info_conf {
     uint32_t ldm_count;       /* LDM instances that wrote the data. */
     struct node_mask members; /* Nodes that took part in that incarnation. */
     uint32_t damaged;         /* Both copies are; and the cluster can do without this node. */
+    uint32_t schema_lo;       /* Sequence of the dictionary that must be there; 0: unknown. */
+    uint32_t schema_hi;
 };
-SIGNAL_STRUCT(sysfile_info_conf, 14);
+SIGNAL_STRUCT(sysfile_info_conf, 16);
 
 /* The restart is at `gci`, which node `newest` has in its system file: CONF when this DIH knows
  * where the logs ended then. Section 0: as section 1 of SYSFILE_INFO_CONF. */

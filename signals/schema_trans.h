@@ -240,6 +240,15 @@ struct schema_info_conf {
 };
 SIGNAL_STRUCT(schema_info_conf, 4);
 
+/* DICT to the DIH of its node: both schema files have this sequence. The system files name it from
+ * now on, so that a start takes no dictionary of an earlier time. */
+struct schema_written_ord {
+    uint32_t sequence_lo;
+    uint32_t sequence_hi;
+    uint32_t changed; /* A change of the schema: they are written at once. */
+};
+SIGNAL_STRUCT(schema_written_ord, 3);
+
 /*
  * NDBCNTR to its DBDICT: make the schema that the cluster starts with. START_INITIAL: an empty one
  * is written. Otherwise that of source_node, which has the highest sequence: copied from there

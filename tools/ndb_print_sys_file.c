@@ -53,6 +53,8 @@ static void print_content(const char *name, const struct file_header *header,
     for (uint32_t i = 0; i < content->ended_count; i++)
         printf("  incarnations up to %u ended at GCI %u\n", content->ended[i].incarnation,
                content->ended[i].gci);
+    uint64_t schema = content->schema_lo | (uint64_t)content->schema_hi << 32;
+    if (schema != 0) printf("  schema number %llu\n", (unsigned long long)schema);
     print_lists(content);
     print_ends(content);
 }
@@ -85,8 +87,8 @@ int main(int argc, char **argv)
     return file_tool_main(
         argc, argv,
         "Prints and verifies system files (D1/sysfile.0 and .1 of a data node): which GCI the node "
-        "can be restored to, in which incarnation of the cluster, which list of checkpoints each "
-        "LDM must have, and where the logs of all nodes ended. Of two good ones the one with the "
+        "can be restored to, in which incarnation of the cluster, which schema and which list of "
+        "checkpoints of each LDM must be there, and where the logs of all nodes ended. Of two good ones the one with the "
         "greater number of its write counts.\vExit code 0: all files are good; 1: a file is "
         "damaged or could not be read; 2: wrong arguments.",
         print_file);

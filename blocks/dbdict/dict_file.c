@@ -393,6 +393,16 @@ static void copy_was_written(struct dict *dict)
         dict_local_written(dict);
 }
 
+void dict_file_tell(struct dict *dict, bool changed)
+{
+    struct schema_written_ord ord = {.sequence_lo = (uint32_t)dict->file.sequence,
+                                     .sequence_hi = (uint32_t)(dict->file.sequence >> 32),
+                                     .changed = changed};
+    if (dict_diskless(dict)) return;
+    sig_send(&dict->block, block_ref(dict_own(dict), BLOCK_DBDIH, 0), GSN_SCHEMA_WRITTEN_ORD,
+             PRIO_B, &ord);
+}
+
 /* --- Room for a longer image. --- */
 
 /* Of both copies; some more than is needed, so that not every small table asks the disk. */

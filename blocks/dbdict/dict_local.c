@@ -403,6 +403,7 @@ void dict_local_written(struct dict *dict)
                   "error insert 6003: the schema file has been written");
     }
     jam();
+    dict_file_tell(dict, true);
     dict_local_check(dict);
 }
 

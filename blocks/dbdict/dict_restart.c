@@ -80,6 +80,7 @@ static void add_next(struct dict *dict, uint32_t id)
 static void add_all(struct dict *dict)
 {
     restart_move(&dict->restart, RESTART_ADDING);
+    dict_file_tell(dict, false);
     add_next(dict, 1);
 }
 

@@ -399,6 +399,8 @@ void dict_file_read(struct dict *dict, uint32_t sttor_sender, uint32_t sttor_dat
  * which, with its unique indexes, only the versions are kept; 0 = none. `as_is`: and of an altered
  * table what it is, not what it is going to be. */
 void dict_file_write(struct dict *dict, uint64_t sequence, uint32_t without, bool as_is);
+/* To DIH, whose files name what these have; `changed`: by a change of the schema. */
+void dict_file_tell(struct dict *dict, bool changed);
 /* Room on the disk for the image as the dictionary is now; then dict_local_room(). */
 void dict_file_make_room(struct dict *dict);
 void dict_file_checked(struct dict *dict, uint32_t wrong_id);

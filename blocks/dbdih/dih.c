@@ -5,6 +5,7 @@
 #include "signals/errors.h"
 #include "signals/management.h"
 #include "signals/redo.h"
+#include "signals/schema_trans.h"
 
 #define MONITOR_MS 1000u
 #define DUMP_LCP   7099u /* A local checkpoint now. */
@@ -249,6 +250,7 @@ static const struct handler dih_handlers[] = {
     HANDLER(dih, LCP_PART_CONF, lcp_part_conf),
     HANDLER(dih, LCP_USABLE_CONF, lcp_usable_conf),
     HANDLER(dih, LCP_LIST_REQ, lcp_list_req),
+    HANDLER(dih, SCHEMA_WRITTEN_ORD, schema_written_ord),
     HANDLER(dih, REDO_STATUS_CONF, redo_status_conf),
     HANDLER(dih, LCP_STATUS_REQ, lcp_status_req),
     HANDLER(dih, FSOPENCONF, fsopenconf),

@@ -1,5 +1,5 @@
-/* dih_lists.c -- which list of checkpoints each LDM must have: named in the system files, asked for
- * by RESTORE. */
+/* dih_lists.c -- which list of checkpoints each LDM must have, asked for by RESTORE, and which
+ * dictionary there was: named in the system files. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Rows that were copied to this node are in no log of its own, and a log that was made anew looks
@@ -9,6 +9,7 @@
  * or follows that and has its check. See docs/protocols/checkpoint.md.
  */
 #include "blocks/dbdih/dih_state.h"
+#include "signals/schema_trans.h"
 
 static struct sysfile_list *list_of(struct dih *dih, uint32_t instance)
 {
@@ -42,4 +43,16 @@ void dih_exec_LCP_LIST_REQ(struct block *block, const struct signal *sig)
     jam_data(conf.verdict);
     if (conf.verdict == SYSFILE_LIST_GOOD) dih_list_take(dih, instance, req->number, req->check);
     sig_send(block, sig->sender, GSN_LCP_LIST_CONF, PRIO_B, &conf);
+}
+
+/* Of what DICT says while the node starts, the system files of its next incarnation know. Those of
+ * a change say it before anything that is committed to a new table can count as durable. */
+void dih_exec_SCHEMA_WRITTEN_ORD(struct block *block, const struct signal *sig)
+{
+    struct dih *dih = dih_of(block);
+    const struct schema_written_ord *ord = SIG_PAYLOAD(sig, schema_written_ord);
+    dih->sysfile.schema_lo = ord->sequence_lo;
+    dih->sysfile.schema_hi = ord->sequence_hi;
+    jam();
+    if (ord->changed != 0) (void)dih_lists_name(dih);
 }

@@ -188,7 +188,9 @@ struct dih_sysfile {
     uint32_t sttor_data;
     uint32_t ends_sender; /* SYSFILE_ENDS_REQ waits; 0 = nobody. */
     struct sysfile_ends_req ends;
-    uint8_t *buffer; /* SYSFILE_BYTES_MAX for each copy. */
+    uint8_t *buffer;    /* SYSFILE_BYTES_MAX for each copy. */
+    uint32_t schema_lo; /* What the schema files have, from DICT; 0 = not heard yet. */
+    uint32_t schema_hi;
     struct sysfile now;
     struct sysfile read; /* What a copy says. */
 };
@@ -455,6 +457,7 @@ void dih_list_take(struct dih *dih, uint32_t instance, uint32_t number, uint32_t
 /* False: there are no system files to name them in yet. */
 bool dih_lists_name(struct dih *dih);
 void dih_exec_LCP_LIST_REQ(struct block *block, const struct signal *sig);
+void dih_exec_SCHEMA_WRITTEN_ORD(struct block *block, const struct signal *sig);
 
 /* dih_log_ends.c */
 uint32_t dih_own_ends(const struct dih *dih,

@@ -296,6 +296,10 @@ static void write_next(struct dih *dih)
     sys->state = SYSFILE_WRITING;
     sys->copy = copy;
     sys->now.lists_known = 1;
+    if (sys->schema_lo != 0 || sys->schema_hi != 0) {
+        sys->now.schema_lo = sys->schema_lo;
+        sys->now.schema_hi = sys->schema_hi;
+    }
     file_header_seal(&header);
     struct fs_piece piece =
         fs_piece_of(&dih->block, block, sysfile_seal(block, &header, &sys->now));
@@ -519,7 +523,9 @@ void dih_exec_SYSFILE_INFO_REQ(struct block *block, const struct signal *sig)
                                      .incarnation = now->incarnation,
                                      .ldm_count = now->ldm_count,
                                      .members = now->members,
-                                     .damaged = sys->damaged};
+                                     .damaged = sys->damaged,
+                                     .schema_lo = now->schema_lo,
+                                     .schema_hi = now->schema_hi};
     const uint32_t *pairs = now->ends.words;
     uint32_t parts = dih_own_ends(dih_of(block), &pairs);
     struct section lists[2] = {{.words = &now->ended[0].incarnation, .size = now->ended_count * 2u},

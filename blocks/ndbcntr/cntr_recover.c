@@ -1,6 +1,7 @@
 /* cntr_recover.c -- the steps of a start with files: what the node has, its logs, dictionary and
  * rows, the new incarnation. See docs/protocols/restart.md. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdio.h>
 #include <string.h>
 #include "blocks/ndbcntr/cntr_state.h"
 #include "blocks/ndbfs/fs_client.h"
@@ -107,8 +108,28 @@ static void begin_recover(struct cntr *cntr)
     }
 }
 
+/* A dictionary of an earlier time is whole in itself, and may be the newest of those that have
+ * come: tables that were made since would be gone without a word. */
+static void check_schema(const struct cntr *cntr)
+{
+    const struct cntr_data *data = &cntr->data;
+    char text[240];
+    if (cntr->start.type != START_SYSTEM_RESTART || cntr->plan.schema == 0) return;
+    if (block_config(&cntr->block)->initial_start != 0) return;
+    if (cntr->plan.schema >= data->named) return; /* I-GCP-11 */
+    jam();
+    (void)snprintf(
+        text, sizeof(text),
+        "D1/schema.0 and D1/schema.1 are of an earlier time: the newest of all nodes that "
+        "start has number %llu, the system files name %llu; bring them back from a copy "
+        "of the file system",
+        (unsigned long long)cntr->plan.schema, (unsigned long long)data->named);
+    node_fail(EXIT_SCHEMA_DAMAGED, __FILE__, __LINE__, text);
+}
+
 static void begin_schema_restart(struct cntr *cntr)
 {
+    check_schema(cntr);
     struct schema_restart_req req = {.sender_data = cntr->incarnation,
                                      .start_type = cntr->start.type,
                                      .source_node = cntr->plan.schema_node,
@@ -237,6 +258,7 @@ void cntr_exec_SYSFILE_INFO_CONF(struct block *block, const struct signal *sig)
         data->incarnation = conf->incarnation;
         data->ldm_count = conf->ldm_count;
         data->members = conf->members;
+        data->named = u64_of(conf->schema_lo, conf->schema_hi);
         cntr_ended_take(&data->ended, &sig->section[0]);
         memcpy(data->lsn, lsn->words, (size_t)lsn->size * 4u);
     }

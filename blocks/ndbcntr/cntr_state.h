@@ -81,6 +81,7 @@ struct cntr_data {
     uint32_t incarnation;
     uint32_t ldm_count;
     uint64_t schema; /* Sequence of the dictionary's image, 0 = none. */
+    uint64_t named;  /* The one that the system files name, 0 = none. */
     uint32_t aside;  /* What it has is of no use: it waits until the others run. */
     struct node_mask members;
     struct cntr_ended ended;

@@ -145,6 +145,7 @@ static const struct handler handlers[] = {
     COUNTED(SCHEMA_INFO_CONF, schema_info_conf),
     COUNTED(SCHEMA_RESTART_CONF, schema_restart_conf),
     COUNTED(SCHEMA_ONLINE_CONF, schema_online_conf),
+    COUNTED(SCHEMA_WRITTEN_ORD, schema_written_ord),
     COUNTED(CREATE_TABLE_CONF, create_table_conf),
     COUNTED(CREATE_TABLE_REF, create_table_ref),
     COUNTED(DROP_TABLE_CONF, drop_table_conf),

@@ -48,6 +48,10 @@ static uint32_t make(uint32_t nodes, uint32_t parts)
     content.incarnation = 3;
     content.gci = GCI;
     content.ldm_count = parts;
+    content.lists_known = 1;
+    content.list[0] = (struct sysfile_list){4, 44};
+    content.schema_lo = 7;
+    content.schema_hi = 1;
     for (uint32_t node = 1; node <= nodes; node++)
         add(&content.ends, node, GCI, parts);
     return sysfile_seal(bytes, &header, &content);
@@ -57,7 +61,7 @@ static void test_lengths(void **state)
 {
     static const struct {
         uint32_t nodes, parts, blocks;
-    } cases[] = {{0, 1, 1}, {1, 1, 1}, {67, 4, 1}, {68, 4, 2}, {48, 32, 4}, {144, 64, 19}};
+    } cases[] = {{0, 1, 1}, {1, 1, 1}, {66, 4, 1}, {67, 4, 2}, {48, 32, 4}, {144, 64, 19}};
     (void)state;
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint32_t size = make(cases[i].nodes, cases[i].parts);
@@ -105,13 +109,10 @@ static void test_former_layout(void **state)
     assert_false(sysfile_content(bytes, SYSFILE_BLOCK, &back));
 }
 
-/* Layout 3 is today's without the lists of checkpoints: of these nothing is known then. */
-static void test_layout_3(void **state)
+/* A copy of a layout that lacks what today's has from `gap_at` on. */
+static void test_shorter(uint32_t layout, size_t gap_at)
 {
-    (void)state;
-    uint32_t layout = SYSFILE_LAYOUT_3;
-    size_t gap_at = FILE_HEADER_BYTES + offsetof(struct sysfile, lists_known);
-    size_t gap = offsetof(struct sysfile, ends) - offsetof(struct sysfile, lists_known);
+    size_t gap = FILE_HEADER_BYTES + offsetof(struct sysfile, ends) - gap_at;
     uint32_t size = make(3, 4);
     assert_int_equal(size, SYSFILE_BLOCK);
     memmove(bytes + gap_at, bytes + gap_at + gap, size - 8u - gap_at - gap);
@@ -121,15 +122,34 @@ static void test_layout_3(void **state)
     memcpy(bytes + size - 8u, &hash, 8);
     assert_true(sysfile_content(bytes, size, &back));
     assert_int_equal(back.layout, SYSFILE_LAYOUT);
-    assert_int_equal(back.lists_known, 0);
+    assert_int_equal(back.schema_lo, 0);
+    assert_int_equal(back.schema_hi, 0);
     assert_int_equal(back.gci, GCI);
     assert_int_equal(back.ends.size, content.ends.size);
     assert_memory_equal(back.ends.words, content.ends.words, content.ends.size * 4u);
+    bytes[gap_at] ^= 1;
+    struct sysfile other;
+    assert_false(sysfile_content(bytes, size, &other));
+}
+
+/* Layout 4 says nothing of the dictionary. */
+static void test_layout_4(void **state)
+{
+    (void)state;
+    test_shorter(SYSFILE_LAYOUT_4, FILE_HEADER_BYTES + offsetof(struct sysfile, schema_lo));
+    assert_int_equal(back.lists_known, 1);
+    assert_memory_equal(back.list, content.list, sizeof back.list);
+}
+
+/* Layout 3 knows of no lists of checkpoints either. */
+static void test_layout_3(void **state)
+{
+    (void)state;
     const struct sysfile_list any = {17, 4711};
+    test_shorter(SYSFILE_LAYOUT_3, FILE_HEADER_BYTES + offsetof(struct sysfile, lists_known));
+    assert_int_equal(back.lists_known, 0);
     assert_int_equal(back.list[0].number, 0);
     assert_int_equal(sysfile_list_judge(&back, 0, &any, 0), SYSFILE_LIST_GOOD);
-    bytes[gap_at] ^= 1;
-    assert_false(sysfile_content(bytes, size, &back));
 }
 
 /* Which list of checkpoints must be there, and which is none of this life. */
@@ -196,9 +216,9 @@ static void test_lists_are_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lengths),           cmocka_unit_test(test_former_layout),
-        cmocka_unit_test(test_layout_3),          cmocka_unit_test(test_judged_lists),
-        cmocka_unit_test(test_lists_are_checked),
+        cmocka_unit_test(test_lengths),      cmocka_unit_test(test_former_layout),
+        cmocka_unit_test(test_layout_4),     cmocka_unit_test(test_layout_3),
+        cmocka_unit_test(test_judged_lists), cmocka_unit_test(test_lists_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
