@@ -51,8 +51,8 @@ static void told(int result, uint64_t epoch, const ndb_error_t *error, void *con
         if (commits->epoch == epoch || commits->memory) commits->epoch = 0;
     } else if (error->code == EPOCH_LOST || error->code == EPOCH_FORGOTTEN) {
         commits->lost = true;
-    } else if ((error->status != NDB_STATUS_TEMPORARY && error->code != TIME_IS_UP) ||
-               ++commits->tries > load->settings->temporary_max) {
+    } else if (++commits->tries > load->settings->temporary_max ||
+               (error->status != NDB_STATUS_TEMPORARY && error->code != TIME_IS_UP)) {
         (void)fprintf(stderr, "%s: whether the rows are on disk: ", load->path);
         tool_print_error(error);
         import_fail(load);
@@ -73,14 +73,19 @@ static void ask(struct load *load)
     }
     commits->waiting = ndb_wait_durable_async(ndb, commits->epoch, DURABLE_MS, told, load) == 0;
     if (commits->waiting) return;
+    commits->tries++;
     tool_print_error(ndb_error(ndb));
     import_fail(load);
 }
 
 bool import_settle(struct load *load)
 {
+    const struct import_commits *commits = &load->commits;
+
+    /* The cluster has had its say, or cannot be asked: nothing better will be known. */
+    if (load->failed && !commits->waiting && (commits->tries > 0 || commits->lost)) return true;
     ask(load);
-    return !load->commits.waiting && load->commits.epoch == 0 && !load->commits.lost;
+    return !commits->waiting && commits->epoch == 0 && !commits->lost;
 }
 
 /* Rejected rows behind the point will be rejected again. */

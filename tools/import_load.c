@@ -532,8 +532,7 @@ static void run(struct load *load)
         if (reads) read_rows(load);
         uint32_t pending = ndb_pending(ndb);
         if (pending == 0 && load->retry == NULL) {
-            if (load->failed && (load->commits.tries > 0 || load->commits.lost)) break;
-            if (load->commits.lost) {
+            if (load->commits.lost && !load->failed) {
                 import_go_back(load);
                 continue;
             }

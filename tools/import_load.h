@@ -17,9 +17,9 @@ struct import_commits {
     uint64_t epoch;            /* The greatest that is not known to be on disk; 0: there is none. */
     bool waiting;              /* For the cluster's word about */
     struct import_point point; /* the rows up to this one. */
-    uint32_t tries;
-    bool lost;   /* Some are, and are to be imported again. */
-    bool memory; /* The cluster has no files. */
+    uint32_t tries;            /* Questions in a row without the answer that they are on disk. */
+    bool lost;                 /* Some are, and are to be imported again. */
+    bool memory;               /* The cluster has no files. */
 };
 
 struct slot {
@@ -82,7 +82,8 @@ bool import_begin_state(struct load *load, const char *table_name, const char *s
 void import_committed(struct load *load, uint64_t epoch);
 /* Now and then: asks what is on disk, and writes the state. */
 void import_keep_state(struct load *load);
-/* Everything is answered. True: and on disk; else the cluster is asked. */
+/* Everything is answered. True: and on disk, or the load has failed and that will not be known;
+   else the cluster is asked. */
 bool import_settle(struct load *load);
 /* Commits are lost, and nothing is on its way: goes back to what is on disk. */
 void import_go_back(struct load *load);

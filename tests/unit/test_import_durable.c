@@ -1,0 +1,172 @@
+/* test_import_durable.c -- a load whose rows the cluster does not know to be on disk, and never
+ * will, ends. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "tools/import_load.h"
+
+/* ---- What import_durable.c calls. ---- */
+
+static uint32_t asked;
+static bool refused; /* Questions are not taken. */
+static ndb_durable_callback told;
+static struct load *asker;
+static ndb_error_t answer;
+
+int ndb_wait_durable_async(ndb_t *ndb, uint64_t epoch, uint32_t timeout_ms,
+                           ndb_durable_callback callback, void *context)
+{
+    (void)ndb;
+    (void)epoch;
+    (void)timeout_ms;
+    asked++;
+    told = callback;
+    asker = context;
+    return refused ? -1 : 0;
+}
+
+const ndb_error_t *ndb_error(const ndb_t *ndb)
+{
+    (void)ndb;
+    return &answer;
+}
+
+void ndb_table_describe(const struct ndb_table *table, struct ndb_table_info *info)
+{
+    (void)table;
+    *info = (struct ndb_table_info){0};
+}
+
+int ndb_cluster_identity(ndb_t *ndb, uint64_t *identity, uint32_t timeout_ms)
+{
+    (void)ndb;
+    (void)timeout_ms;
+    *identity = 1;
+    return 0;
+}
+
+void tool_print_error(const ndb_error_t *error)
+{
+    (void)error;
+}
+
+uint64_t import_now_ms(void)
+{
+    return 0;
+}
+
+void import_fail(struct load *load)
+{
+    load->stop = load->failed = true;
+}
+
+bool import_can_repeat(const struct load *load)
+{
+    (void)load;
+    return false;
+}
+
+bool import_input_seek(struct import_input *input, uint64_t position)
+{
+    (void)input;
+    (void)position;
+    return true;
+}
+
+void import_series_add(struct import_series *series, double value)
+{
+    (void)series;
+    (void)value;
+}
+
+/* ---- */
+
+static void begin(struct load *load, struct import_settings *settings)
+{
+    *settings = (struct import_settings){.temporary_max = 3};
+    *load = (struct load){.settings = settings, .path = "t", .stop = true, .at_end = true};
+    asked = 0;
+    refused = false;
+    import_committed(load, 5ull << 32 | 1u << 16);
+}
+
+/* What the cluster answers to the question under way. */
+static void tell(int32_t code, enum ndb_error_status status)
+{
+    answer = (ndb_error_t){.code = code, .status = status, .text = "", .detail = ""};
+    told(-1, asker->commits.epoch, &answer, asker);
+}
+
+static void permanent_answer(void **state)
+{
+    struct load load;
+    struct import_settings settings;
+    (void)state;
+    begin(&load, &settings);
+    assert_false(import_settle(&load));
+    assert_int_equal(asked, 1);
+    tell(247, NDB_STATUS_PERMANENT);
+    assert_true(load.failed);
+    assert_true(import_settle(&load));
+    assert_int_equal(asked, 1);
+}
+
+static void question_refused(void **state)
+{
+    struct load load;
+    struct import_settings settings;
+    (void)state;
+    begin(&load, &settings);
+    refused = true;
+    (void)import_settle(&load);
+    assert_true(load.failed);
+    assert_true(import_settle(&load));
+    assert_int_equal(asked, 1);
+}
+
+static void temporary_answers(void **state)
+{
+    struct load load;
+    struct import_settings settings;
+    (void)state;
+    begin(&load, &settings);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_false(import_settle(&load));
+        assert_int_equal(asked, i + 1);
+        tell(4012, NDB_STATUS_UNKNOWN);
+    }
+    assert_true(load.failed);
+    assert_true(import_settle(&load));
+    assert_int_equal(asked, 4);
+}
+
+/* A load that has failed otherwise is told of what it has done: it asks, once. */
+static void failed_before(void **state)
+{
+    struct load load;
+    struct import_settings settings;
+    (void)state;
+    begin(&load, &settings);
+    import_fail(&load);
+    assert_false(import_settle(&load));
+    assert_false(import_settle(&load)); /* It waits for the answer. */
+    assert_int_equal(asked, 1);
+    tell(4009, NDB_STATUS_TEMPORARY);
+    assert_true(import_settle(&load));
+    assert_int_equal(asked, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(permanent_answer),
+        cmocka_unit_test(question_refused),
+        cmocka_unit_test(temporary_answers),
+        cmocka_unit_test(failed_before),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
