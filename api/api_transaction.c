@@ -380,7 +380,7 @@ static uint32_t send_train(struct api_tx *tx)
         if (node == 0) { /* It is a committed read, which has no coordinator. */
             if (first == tx->batch) return ERR_CLUSTER_UNAVAILABLE;
             tx->unsent = first->next;
-            tx->rows_due++;
+            if (first->wants_row) tx->rows_due++;
             api_op_answered(first, ERR_READ_NODE_FAILURE);
             continue;
         }
@@ -592,12 +592,19 @@ static void free_connect(struct api_tx *tx)
     tx->connect = NULL;
 }
 
+/* Of a batch in parts: the operation that the coordinator's answer is asked for with waits. */
+static bool answer_to_be_asked(const struct api_tx *tx)
+{
+    return tx->execute_op != NULL && tx->execute_op->state == OP_DEFINED;
+}
+
 /* Everything is answered except rows that a lost node may have been about to send: they will not
  * come any more. */
 void api_tx_give_up_lost_rows(struct api_tx *tx)
 {
     bool any = false;
-    if (tx->answer_due || tx->rows_due == 0 || node_mask_empty(&tx->lost)) return;
+    if (tx->answer_due || answer_to_be_asked(tx)) return;
+    if (tx->rows_due == 0 || node_mask_empty(&tx->lost)) return;
     for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
         if (op->state != OP_SENT || !op->wants_row || op->committed_read ||
             !api_op_replica_lost(op, &tx->lost))

@@ -191,13 +191,45 @@ static void reads_behind_the_commit(void **state)
     fake_destroy(fake);
 }
 
+/* A node that is not the coordinator is lost half way, with rows of locked reads: what has become
+ * of the transaction is for the coordinator to say. */
+static void rows_lost_half_way(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    struct api_table *table = fake_table(fake, 2);
+    struct fake_row row = {0};
+    uint32_t done = 0;
+    struct api_tx *tx = api_tx_start(fake->client);
+    for (uint32_t key = 0; key < OPS; key++)
+        fake_op(tx, table, key < 10 ? OP_READ : OP_WRITE, LOCK_EXCLUSIVE, 0, key, &row);
+    api_tx_prefer(tx, 1);
+    assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
+    fake->room = ROOM;
+    uint32_t connect = fake_seize(fake, 1);
+    fake_link_down(fake, 2);
+    assert_int_equal(done, 0);
+    for (uint32_t i = 0; i < 10; i++) {
+        fake->room = ROOM;
+        fake->sent_read = fake->sent_count = 0;
+        fake_sleep(fake, 1);
+    }
+    assert_int_equal(done, 0);
+    fake_keyconf(fake, 1, connect, api_tx_id(tx), true);
+    assert_int_equal(done, 1);
+    assert_int_equal(api_tx_outcome(tx), API_COMMITTED);
+    assert_int_equal(api_tx_error(tx), ERR_COMMITTED_READS_LOST);
+    api_tx_close(tx);
+    api_table_release(table);
+    fake_destroy(fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_of_it),
-        cmocka_unit_test(ended_half_way),
-        cmocka_unit_test(closed_half_way),
-        cmocka_unit_test(reads_behind_the_commit),
+        cmocka_unit_test(all_of_it),          cmocka_unit_test(ended_half_way),
+        cmocka_unit_test(closed_half_way),    cmocka_unit_test(reads_behind_the_commit),
+        cmocka_unit_test(rows_lost_half_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
