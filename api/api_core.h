@@ -69,6 +69,9 @@ struct api_config {
     uint32_t neighbour; /* Data node preferred when there is no hint, 0 = none (round robin). */
     /* Per scan: fetches ahead while less than this waits. 0 = 1M words. */
     uint32_t scan_buffer_words;
+    /* Per transaction: rows are asked for while those under way may take less than this, a part of
+       what a data node can keep for a client. 0 = 128K words. */
+    uint32_t rows_words;
     uint32_t arbitration_delay_ms; /* Until it answers as an arbitrator. */
 };
 

@@ -156,6 +156,7 @@ static struct api_table *decode_table(const struct section *definition,
         return NULL;
     }
     table->def = memory;
+    table->row_words = api_row_words(table->def);
     table_def_internal_name(table->def, table->name, sizeof table->name);
     return table;
 }

@@ -12,6 +12,50 @@ static bool none_ready(const struct api_core *core)
     return node_mask_empty(&ready);
 }
 
+bool api_tx_row_is_lost(const struct api_tx *tx, struct api_op *op)
+{
+    return op->state == OP_SENT && op->wants_row && !op->committed_read &&
+           api_op_replica_lost(op, &tx->lost);
+}
+
+/* Of a batch in parts: the operation that the coordinator's answer is asked for with waits. */
+static bool answer_to_be_asked(const struct api_tx *tx)
+{
+    return tx->execute_op != NULL && tx->execute_op->state == OP_DEFINED;
+}
+
+/* The rest of the batch does not wait for rows that will perhaps not come. */
+static void make_room(struct api_tx *tx)
+{
+    if (tx->unsent == NULL) return;
+    for (struct api_op *op = tx->batch; op != tx->unsent; op = op->next) {
+        if (api_tx_row_is_lost(tx, op)) api_row_ended(op);
+    }
+}
+
+/* Everything is answered except rows that a lost node may have been about to send: they will not
+ * come any more. */
+void api_tx_give_up_lost_rows(struct api_tx *tx)
+{
+    bool any = false;
+    if (tx->rows_due == 0 || node_mask_empty(&tx->lost)) return;
+    if (tx->answer_due || answer_to_be_asked(tx)) {
+        make_room(tx);
+        return;
+    }
+    for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
+        if (!api_tx_row_is_lost(tx, op)) continue;
+        api_op_answered(op, ERR_READ_NODE_FAILURE);
+        any = true;
+    }
+    if (!any) return;
+    if (tx->outcome == API_COMMITTED) {
+        tx->error = ERR_COMMITTED_READS_LOST;
+    } else if (tx->batch_error == 0) {
+        tx->batch_error = ERR_READ_NODE_FAILURE;
+    }
+}
+
 /* The commit may have happened: the take-over tells, unless nothing is left of the transaction. */
 static void begin_doubt(struct api_tx *tx)
 {
@@ -49,6 +93,7 @@ static void doubt_single_operations(struct api_tx *tx)
         if (op->state != OP_SENT || !(op->tolerant || op->may_miss)) continue;
         if (op->wants_row && !op->changes) continue; /* What is read says that it is there. */
         if (op->wants_row) tx->rows_due--;
+        api_row_ended(op);
         op->state = OP_DONE;
         op->error = ERR_NO_REPLY;
     }

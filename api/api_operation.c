@@ -110,6 +110,10 @@ struct api_op *api_op_end(struct api_tx *tx, const struct api_op_options *option
     op->wants_row = read && attr_words > 0;
     if ((options->flags & KEY_PROGRAM) != 0) /* Its second word is how many reads there are. */
         op->wants_row = tx->train[tx->train_words + KEYREQ_WORDS + 2 + key_words + 1] > 0;
+    const uint32_t *attrs = tx->train + tx->train_words + KEYREQ_WORDS + 2 + key_words;
+    bool program = (options->flags & KEY_PROGRAM) != 0;
+    op->row_words =
+        op->wants_row ? api_op_row_words(options->table, program, attrs, attr_words) : 0;
     op->tolerant = (options->flags & KEY_IGNORE_ERROR) != 0;
     op->may_miss = (options->flags & API_OP_MAY_MISS) != 0;
     pack_keyreq(tx, op, options, key_words, attr_words);

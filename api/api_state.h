@@ -70,6 +70,7 @@ struct api_table {
     struct table_def *def;
     uint32_t fragments;
     uint32_t partitions; /* The first fragments; behind them their copies: dict.h. */
+    uint32_t row_words;  /* Of the longest answer to a read of all columns. */
     uint32_t replicas;
     uint32_t buckets;
     const uint32_t *nodes;         /* fragments * replicas */
@@ -124,10 +125,11 @@ struct api_op {
     uint32_t at; /* Its TCKEYREQ in tx->train. */
     uint32_t extent;
     uint32_t error;
-    uint32_t fragment; /* UINT32_MAX = not computed. */
-    uint8_t unique;    /* 1 + number of the unique index whose key it has; 0 = the primary key. */
-    uint8_t node;      /* Where it was sent. */
-    uint8_t state;     /* enum api_op_state */
+    uint32_t fragment;  /* UINT32_MAX = not computed. */
+    uint32_t row_words; /* That its row may take; 0: it wants none, or it is there. */
+    uint8_t unique;     /* 1 + number of the unique index whose key it has; 0 = the primary key. */
+    uint8_t node;       /* Where it was sent. */
+    uint8_t state;      /* enum api_op_state */
     uint8_t attempts;
     bool committed_read;
     bool wants_row; /* A TRANSID_AI or TCKEYREF is due by itself. */
@@ -163,6 +165,7 @@ struct api_tx {
     bool answer_due;       /* TCKEYCONF or TC_COMMITCONF. */
     bool doubt;            /* Its coordinator is lost: another node tells what has become of it. */
     uint32_t rows_due;     /* Operations whose own answer is due. */
+    uint64_t rows_words;   /* The most that they may take. */
     uint32_t error;
     uint32_t error_data; /* As in TCROLLBACKREP. */
     struct api_op *error_op;
@@ -177,7 +180,8 @@ struct api_tx {
     struct api_op *first;
     struct api_op *last;
     struct api_op *batch;  /* First operation not yet executed, or first of the batch in flight. */
-    struct api_op *unsent; /* First of it that found no room yet; NULL: all are sent. */
+    struct api_op *unsent; /* First of it that found no room yet, or whose row would find none on
+                              its way; NULL: all are sent. */
     struct api_op *execute_op; /* The last one that the coordinator answers for; NULL: none. */
     uint32_t *train;           /* Packed TCKEYREQs of the batch. */
     uint32_t train_words;
@@ -391,6 +395,17 @@ void api_exec_TC_COMMITCONF(struct api_client *client, const uint32_t *words);
 void api_exec_TC_COMMITREF(struct api_client *client, const uint32_t *words);
 void api_exec_TCROLLBACKREP(struct api_client *client, const uint32_t *words);
 void api_exec_TRANSID_AI(struct api_client *client, const uint32_t *words);
+
+/* api_rows.c: the room that rows under way need. */
+/* Of the longest row of a table, as an answer. */
+uint32_t api_row_words(const struct table_def *def);
+/* Of an operation that reads `attrs`; a program may read anything, once. */
+uint32_t api_op_row_words(const struct api_table *table, bool program, const uint32_t *attrs,
+                          uint32_t count);
+/* May `words` more be asked for? */
+bool api_rows_fit(const struct api_tx *tx, uint64_t words);
+/* The operation's row is there, or will not come. */
+void api_row_ended(struct api_op *op);
 
 /* api_lost.c */
 void api_tx_link_down(struct api_client *client, uint32_t peer);

@@ -235,6 +235,7 @@ void api_tx_finish(struct api_tx *tx)
     tx->execute_op = NULL;
     tx->train_words = 0;
     tx->rows_due = 0;
+    tx->rows_words = 0;
     tx->answer_due = false;
     tx->doubt = false;
     tx->batch_error = 0;
@@ -265,6 +266,7 @@ void api_op_answered(struct api_op *op, uint32_t error)
     op->state = OP_DONE;
     op->error = error;
     if (op->wants_row) tx->rows_due--;
+    api_row_ended(op);
     if (error == 0 || op->tolerant || (op->may_miss && error == ERR_ROW_NOT_FOUND)) return;
     stale_table(tx, op, error);
     if (tx->batch_error == 0) {
@@ -323,20 +325,28 @@ static uint32_t commit_flags(const struct api_tx *tx)
     return KEY_COMMIT | (tx->want_durable ? KEY_DURABLE : 0);
 }
 
-/* The next part of the batch: neighbours with the same destination, not too many. Returns its node,
- * 0 = none is ready; `end` is behind it. */
+/* The next part of the batch: neighbours with the same destination, not too many, whose rows have
+ * room on their way. Returns its node, 0 = none is ready; `end` is behind it, at its beginning when
+ * it has to wait for rows that were asked for before. */
 static uint32_t next_part(struct api_tx *tx, struct api_op **end, uint32_t *words)
 {
     uint32_t node = 0;
+    uint64_t rows = 0;
     bool started = tx->started;
     struct api_op *op = tx->unsent;
     for (*words = 0; op != NULL; op = op->next) {
         uint32_t flags = 0;
+        rows += op->row_words;
+        if (op->row_words > 0 && rows + tx->rows_words > op->row_words && !api_rows_fit(tx, rows))
+            break;
         if (!op->committed_read && !started) flags |= KEY_START;
         if (op == tx->execute_op) flags |= KEY_EXECUTE | commit_flags(tx);
         uint32_t to = address_op(tx, op, flags);
         if (node != 0 && (to != node || *words + op->extent > PART_WORDS)) break;
-        if (to == 0) return 0;
+        if (to == 0) {
+            *end = op->next;
+            return 0;
+        }
         node = to;
         *words += op->extent;
         if (!op->committed_read) started = true;
@@ -347,9 +357,12 @@ static uint32_t next_part(struct api_tx *tx, struct api_op **end, uint32_t *word
 
 static void part_sent(struct api_tx *tx, const struct api_op *end)
 {
+    bool loses = !node_mask_empty(&tx->lost);
     for (struct api_op *op = tx->unsent; op != end; op = op->next) {
         op->state = OP_SENT;
         if (op->wants_row) tx->rows_due++;
+        if (loses && api_tx_row_is_lost(tx, op)) op->row_words = 0; /* Nobody waits for its room. */
+        tx->rows_words += op->row_words;
         if (!op->committed_read) tx->started = true;
         if (op == tx->execute_op) tx->answer_due = true;
     }
@@ -366,9 +379,10 @@ static bool send_part(struct api_tx *tx, uint32_t node, uint32_t words)
 }
 
 /*
- * Sends what is unsent of the batch, in order, as far as there is room; the rest follows when there
- * is some. Until the last operation that the coordinator answers for has been sent it may do
- * nothing but prepare them. 0, or why nothing of the batch could be sent.
+ * Sends what is unsent of the batch, in order, as far as there is room, for rows on their way back,
+ * too; the rest follows when there is some. Until the last operation that the coordinator answers
+ * for has been sent it may do nothing but prepare them. 0, or why nothing of the batch could be
+ * sent.
  */
 static uint32_t send_train(struct api_tx *tx)
 {
@@ -377,14 +391,16 @@ static uint32_t send_train(struct api_tx *tx)
         struct api_op *end = NULL;
         uint32_t words;
         uint32_t node = next_part(tx, &end, &words);
-        if (node == 0) { /* It is a committed read, which has no coordinator. */
+        bool waits = end == first;
+        if (node == 0 && !waits) { /* It is a committed read, which has no coordinator. */
             if (first == tx->batch) return ERR_CLUSTER_UNAVAILABLE;
             tx->unsent = first->next;
             if (first->wants_row) tx->rows_due++;
+            tx->rows_words += first->row_words;
             api_op_answered(first, ERR_READ_NODE_FAILURE);
             continue;
         }
-        if (!send_part(tx, node, words)) {
+        if (waits || !send_part(tx, node, words)) {
             if (first == tx->batch) return send_error(tx->client, node);
             tx->client->parts = true;
             api_wake_at(tx->client, tx->client->now_ms + PART_MS);
@@ -590,34 +606,6 @@ static void free_connect(struct api_tx *tx)
 {
     api_connect_free(tx->client, tx->connect);
     tx->connect = NULL;
-}
-
-/* Of a batch in parts: the operation that the coordinator's answer is asked for with waits. */
-static bool answer_to_be_asked(const struct api_tx *tx)
-{
-    return tx->execute_op != NULL && tx->execute_op->state == OP_DEFINED;
-}
-
-/* Everything is answered except rows that a lost node may have been about to send: they will not
- * come any more. */
-void api_tx_give_up_lost_rows(struct api_tx *tx)
-{
-    bool any = false;
-    if (tx->answer_due || answer_to_be_asked(tx)) return;
-    if (tx->rows_due == 0 || node_mask_empty(&tx->lost)) return;
-    for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
-        if (op->state != OP_SENT || !op->wants_row || op->committed_read ||
-            !api_op_replica_lost(op, &tx->lost))
-            continue;
-        api_op_answered(op, ERR_READ_NODE_FAILURE);
-        any = true;
-    }
-    if (!any) return;
-    if (tx->outcome == API_COMMITTED) {
-        tx->error = ERR_COMMITTED_READS_LOST;
-    } else if (tx->batch_error == 0) {
-        tx->batch_error = ERR_READ_NODE_FAILURE;
-    }
 }
 
 static void committed(struct api_tx *tx, uint32_t gci_hi, uint32_t gci_lo, uint32_t flags)

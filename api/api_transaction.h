@@ -37,6 +37,8 @@ bool api_tx_commit_in_flight(const struct api_tx *tx);
 void api_op_answered(struct api_op *op, uint32_t error);
 /* Answers the operations whose rows a lost node may have been about to send. */
 void api_tx_give_up_lost_rows(struct api_tx *tx);
+/* A locked read's row: the link to a node that may have been about to send it is gone. */
+bool api_tx_row_is_lost(const struct api_tx *tx, struct api_op *op);
 /* These three call the application's completion, which may close any transaction. */
 void api_tx_check_complete(struct api_tx *tx); /* When nothing is awaited any more. */
 void api_tx_finish(struct api_tx *tx);

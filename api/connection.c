@@ -142,6 +142,16 @@ static void close_link(void *context, uint32_t peer, uint32_t epoch, const char 
     io_close_link(connection->io, peer, epoch, reason);
 }
 
+/* A quarter of what a data node keeps for us, or of where it begins to refuse: in words. */
+static uint32_t rows_words(const struct ndb_cluster_connection *connection, uint32_t node)
+{
+    const struct config_section *tcp = config_link(connection->config, node, connection->node_id);
+    uint64_t bytes = config_get_u64(tcp, CFG_TCP_SendBufferMemory);
+    uint64_t limit = config_get_u64(tcp, CFG_TCP_OverloadLimit);
+    if (limit > 0 && limit < bytes) bytes = limit;
+    return (uint32_t)(bytes / 16u) | 1u; /* 0 would be the default. */
+}
+
 static int make_core(struct ndb_cluster_connection *connection)
 {
     struct api_host host = {.context = connection,
@@ -157,6 +167,8 @@ static int make_core(struct ndb_cluster_connection *connection)
     for (struct config_section *node = config_next_node(connection->config, 0, CONFIG_NDBD);
          node != NULL;
          node = config_next_node(connection->config, config_section_node(node), CONFIG_NDBD)) {
+        uint32_t words = rows_words(connection, config_section_node(node));
+        if (config.rows_words == 0 || words < config.rows_words) config.rows_words = words;
         node_mask_add(&config.data_nodes, config_section_node(node));
     }
     connection->data_node_count = node_mask_count(&config.data_nodes);

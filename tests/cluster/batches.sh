@@ -1,6 +1,7 @@
 #!/bin/bash
-# batches.sh -- executes of so many operations that they do not fit into the client's send buffer: one transaction all the
-# same. What can never fit into the cluster is refused for good, and says how many operations do.
+# batches.sh -- executes of so many operations that they do not fit into the client's send buffer, or their rows
+# into a data node's: one transaction all the same. What can never fit into the cluster is refused for good, and says how
+# many operations do.
 # SPDX-License-Identifier: GPL-2.0-only
 COUNT=${COUNT:-50000}
 source "$(dirname "$0")/cluster.sh"
@@ -15,6 +16,11 @@ for buffer in 0 1048576; do
     want 0 "$BIN/ndb_select_count" -d test batch
     want_text out '^0 records'
 done
+
+say "rows of more bytes than a data node keeps for a client, from each execute"
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE wide (k INT UNSIGNED NOT NULL PRIMARY KEY, t BINARY(3000) NOT NULL)"
+want 0 "$BIN/rows_client" 5000
+want 0 "$BIN/rows_client" 30000
 stop_cluster
 
 say "more than a coordinator can have: refused for good, with the number that fits"

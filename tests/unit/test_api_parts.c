@@ -2,6 +2,7 @@
  * transaction all the same. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "api_fake.h"
+#include "api/api_state.h"
 
 #define OPS  1000u
 #define ROOM 5000u /* Words: one part and a bit. */
@@ -224,12 +225,115 @@ static void rows_lost_half_way(void **state)
     fake_destroy(fake);
 }
 
+/* ---- Rows on their way back ---- */
+
+#define READS 100u
+#define ROW   18u /* Words that a row of one column is counted as. */
+
+struct reads {
+    struct fake *fake;
+    struct api_table *table;
+    struct api_tx *tx;
+    struct fake_row row;
+    uint32_t connect;
+    uint32_t done;
+    uint32_t asked;
+    uint32_t refs[READS];
+    uint32_t nodes[READS];
+};
+
+static void begin_reads(struct reads *reads, enum lock_mode lock, uint32_t room)
+{
+    *reads = (struct reads){.fake = fake_create(2)};
+    struct fake *fake = reads->fake;
+    fake->core->config.rows_words = room;
+    reads->table = fake_table(fake, 2);
+    reads->tx = api_tx_start(fake->client);
+    api_tx_prefer(reads->tx, 1);
+    for (uint32_t i = 0; i < READS; i++)
+        fake_op(reads->tx, reads->table, OP_READ, lock, 0, i, &reads->row);
+    assert_int_equal(api_tx_execute(reads->tx, API_COMMIT, 1000, fake_done, &reads->done), 0);
+    if (lock != LOCK_COMMITTED) reads->connect = fake_seize(fake, 1);
+}
+
+/* Takes what was asked for since. */
+static void look_reads(struct reads *reads)
+{
+    struct fake *fake = reads->fake;
+    for (; fake->sent_read < fake->sent_count; fake->sent_read++) {
+        const struct sent *sent = &fake->sent[fake->sent_read];
+        if (kind_gsn(sent->words[0]) != GSN_TCKEYREQ) continue;
+        reads->nodes[reads->asked] = sent->peer;
+        reads->refs[reads->asked++] = TCKEYREQ_OF(sent->words)->api_op;
+    }
+    fake->sent_read = fake->sent_count = 0;
+}
+
+static void end_reads(struct reads *reads)
+{
+    api_tx_close(reads->tx);
+    api_table_release(reads->table);
+    fake_destroy(reads->fake);
+}
+
+static void rows_have_room(void **state)
+{
+    (void)state;
+    const enum lock_mode locks[] = {LOCK_COMMITTED, LOCK_SHARED};
+    for (uint32_t i = 0; i < 4; i++) {
+        struct reads reads;
+        uint32_t most = i < 2 ? 20 : 1; /* One row is always asked for. */
+        begin_reads(&reads, locks[i % 2], i < 2 ? most * ROW : ROW / 2);
+        look_reads(&reads);
+        assert_int_equal(reads.asked, most);
+        for (uint32_t answered = 0; answered < READS; answered++) {
+            assert_int_equal(reads.done, 0);
+            fake_row(reads.fake, reads.nodes[answered], reads.refs[answered], api_tx_id(reads.tx),
+                     77);
+            fake_sleep(reads.fake, 1);
+            look_reads(&reads);
+            uint32_t due = answered + 1 + most;
+            assert_int_equal(reads.asked, due < READS ? due : READS);
+        }
+        if (reads.connect != 0)
+            fake_keyconf(reads.fake, 1, reads.connect, api_tx_id(reads.tx), true);
+        assert_int_equal(reads.done, 1);
+        assert_int_equal(reads.row.calls, READS);
+        assert_int_equal(api_tx_outcome(reads.tx), API_COMMITTED);
+        end_reads(&reads);
+    }
+}
+
+/* Rows that were lost with a node keep nothing from being asked for. */
+static void rows_lost_with_their_room(void **state)
+{
+    (void)state;
+    struct reads reads;
+    begin_reads(&reads, LOCK_EXCLUSIVE, 20 * ROW);
+    look_reads(&reads);
+    assert_int_equal(reads.asked, 20);
+    fake_link_down(reads.fake, 2);
+    fake_sleep(reads.fake, 1);
+    look_reads(&reads);
+    assert_int_equal(reads.asked, READS);
+    assert_int_equal(reads.done, 0);
+    fake_keyconf(reads.fake, 1, reads.connect, api_tx_id(reads.tx), true);
+    assert_int_equal(reads.done, 1);
+    assert_int_equal(api_tx_outcome(reads.tx), API_COMMITTED);
+    assert_int_equal(api_tx_error(reads.tx), ERR_COMMITTED_READS_LOST);
+    end_reads(&reads);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_of_it),          cmocka_unit_test(ended_half_way),
-        cmocka_unit_test(closed_half_way),    cmocka_unit_test(reads_behind_the_commit),
+        cmocka_unit_test(all_of_it),
+        cmocka_unit_test(ended_half_way),
+        cmocka_unit_test(closed_half_way),
+        cmocka_unit_test(reads_behind_the_commit),
         cmocka_unit_test(rows_lost_half_way),
+        cmocka_unit_test(rows_have_room),
+        cmocka_unit_test(rows_lost_with_their_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
