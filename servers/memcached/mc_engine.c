@@ -92,11 +92,15 @@ static void tell_cas(struct mc_result *result, bool kept, uint64_t cas)
     if (kept && result->cas == 0) result->cas = cas;
 }
 
+static bool is_newest(const struct mc_job *job)
+{
+    return job->config->number == atomic_load(&job->worker->server->config_number);
+}
+
 /* With another configuration than the newest one, it may be of another table. */
 static bool may_keep(const struct mc_job *job)
 {
-    return job->prefix->get == MC_CACHING &&
-           job->config->number == atomic_load(&job->worker->server->config_number);
+    return job->prefix->get == MC_CACHING && is_newest(job);
 }
 
 /* ---- Names ---- */
@@ -191,6 +195,19 @@ static bool is_change(const struct mc_request *request)
     return request->command != MC_GET || request->touch;
 }
 
+static bool is_of_row(void *context, const struct mc_name *name)
+{
+    (void)context;
+    return name->space != 0;
+}
+
+/* Which copies the newest configuration has of a row that a former one has changed, and under which
+ * names, nobody knows: all go, and with them those of reads under way. */
+static void forget_rows(struct mc_job *job)
+{
+    mc_cache_forget_if(job->worker->server->cache, is_of_row, NULL);
+}
+
 /* ---- Meta commands ---- */
 
 /* What a row cannot be: without its value, or there and not to be used. */
@@ -269,6 +286,7 @@ static void row_done(struct mc_request *request, void *context)
         end_write(job);
     else if (job->copying == MC_COPY_READ)
         finish_read(job);
+    if (is_change(request) && !is_newest(job)) forget_rows(job);
     finish(job);
 }
 
@@ -378,6 +396,7 @@ static void flushed(struct mc_request *request, void *context)
     struct mc_job *job = context;
     leave_database(job);
     if (request->result.status != MC_OK) {
+        forget_rows(job); /* Some are deleted, perhaps. */
         finish(job);
         return;
     }
@@ -404,6 +423,7 @@ static void flush_next(struct mc_job *job)
             continue;
         struct mc_store *store = mc_worker_store(job->worker, prefix->cluster);
         if (store == NULL) {
+            forget_rows(job);
             fail(job, MC_TEMPORARY, unreachable);
             return;
         }
