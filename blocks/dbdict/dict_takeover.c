@@ -54,6 +54,7 @@ static void ask(struct dict *dict)
     struct schema_takeover_req req = {.failure_no = lost->failure_no};
     jam_data(lost->failure_no);
     lost->waiting = dict->members;
+    lost->without = lost->back = (struct node_mask){{0}};
     lost->abort = false;
     lost->ready = true;
     memset(&lost->trans, 0, sizeof(lost->trans));
@@ -67,15 +68,20 @@ static bool follows(uint32_t operation, uint32_t step, uint32_t later)
                           later == schema_step_back(operation, step));
 }
 
+/* Some have it, and others have not had it yet, or have ended it. */
+static bool may_lack(const struct schema_takeover_conf *conf)
+{
+    uint32_t next = schema_step_after(conf->operation, conf->step);
+    return conf->step == 0 || next == 0 || schema_step_after(conf->operation, next) == 0;
+}
+
 /* Can another node be there, as far as this one is? A round begins when all have done the one
  * before, so nobody is further ahead or behind than that. Who has no transaction has ended it, or
  * has never had it. */
 static bool in_step(const struct dict_local *own, const struct schema_takeover_conf *conf)
 {
     uint32_t operation = conf->operation;
-    uint32_t next = schema_step_after(operation, conf->step);
-    if (!own->active)
-        return conf->step == 0 || next == 0 || schema_step_after(operation, next) == 0;
+    if (!own->active) return may_lack(conf);
     if (own->trans_id != conf->trans_id || own->operation != operation) return false;
     bool prepared = own->step != 0 || (!own->waits && own->error == 0);
     if (!prepared && conf->step != 0) return conf->step == schema_step_back(operation, 0);
@@ -94,14 +100,47 @@ static bool possible(const struct dict *dict, const struct schema_takeover_conf 
            (lost->trans.trans_id == conf->trans_id && lost->trans.operation == conf->operation);
 }
 
-static void take_state(struct dict_lost *lost, const struct schema_takeover_conf *conf)
+/* Nor are those that answer further apart: else one of them was told what others were not. */
+static bool is_apart(const struct dict_lost *lost, const struct schema_takeover_conf *conf)
+{
+    const struct schema_takeover_conf *first = &lost->trans;
+    if (!conf->active) return first->active && !may_lack(first);
+    if (!node_mask_empty(&lost->without) && !may_lack(conf)) return true;
+    return first->active && conf->step != first->step &&
+           !follows(conf->operation, first->step, conf->step) &&
+           !follows(conf->operation, conf->step, first->step);
+}
+
+/* Nobody has gone on before all had prepared: so who has ended it, or is on the way back, was
+ * misled. Whoever is refused is lost, and all are asked anew. */
+static void refuse_misled(struct dict *dict, uint32_t node, const struct schema_takeover_conf *conf)
+{
+    struct node_mask misled = dict->lost.without;
+    node_mask_join(&misled, &dict->lost.back);
+    if (!conf->active || node_mask_empty(&misled) ||
+        schema_step_rank(conf->operation, conf->step) >= SCHEMA_RANK_BACK) {
+        jam_data(conf->step);
+        misled = (struct node_mask){{0}};
+        node_mask_add(&misled, node);
+    }
+    node_mask_remove(&misled, dict_own(dict));
+    for (uint32_t id = node_mask_next(&misled, 0); id != 0; id = node_mask_next(&misled, id))
+        peer_refuse(&dict->block, id, "a schema transaction that others are not at");
+}
+
+static void take_state(struct dict_lost *lost, const struct schema_takeover_conf *conf,
+                       uint32_t node)
 {
     if (!conf->active) {
+        node_mask_add(&lost->without, node);
         lost->ready = false; /* It never came here, or it has ended here. */
         return;
     }
     uint32_t rank = schema_step_rank(conf->operation, conf->step);
-    if (rank >= SCHEMA_RANK_BACK) lost->abort = true;
+    if (rank >= SCHEMA_RANK_BACK) {
+        lost->abort = true;
+        node_mask_add(&lost->back, node);
+    }
     if (conf->step == 0 && !conf->done) lost->ready = false;
     bool further = rank > schema_step_rank(conf->operation, lost->trans.step);
     uint32_t table_id = conf->table_id != 0 ? conf->table_id : lost->trans.table_id;
@@ -125,7 +164,11 @@ void dict_exec_SCHEMA_TAKEOVER_CONF(struct block *block, const struct signal *si
         peer_refuse(block, node, "a schema transaction that cannot be");
         return;
     }
-    take_state(lost, conf);
+    if (is_apart(lost, conf)) {
+        refuse_misled(dict, node, conf);
+        return;
+    }
+    take_state(lost, conf, node);
     node_mask_remove(&lost->waiting, node);
     if (!node_mask_empty(&lost->waiting)) return;
     if (!lost->trans.active) {

@@ -137,6 +137,8 @@ static void expect_working(uint32_t at, uint32_t deaths)
     assert_false(agreed(id, at, deaths));
 }
 
+static void (*forging)(struct fake_cluster *, uint32_t, uint32_t, uint32_t *, uint32_t);
+
 /* The transaction begins, and `victim` dies after `at` signals; false: it had ended before. */
 static bool die_at(bool files, bool drop, uint32_t victim, uint32_t at)
 {
@@ -149,7 +151,9 @@ static bool die_at(bool files, bool drop, uint32_t victim, uint32_t at)
     } else {
         send_create("t");
     }
+    fc->tamper = forging;
     bool died = fc_step(fc, NODES, victim, at);
+    fc->tamper = NULL;
     if (died) fc_kill(fc, victim);
     return died;
 }
@@ -274,12 +278,56 @@ static void test_forged_step(void **state)
     }
 }
 
+/* Node `misled` is told to go back, another one to go on, and node 4 what cannot be. */
+static uint32_t misled;
+
+static void mislead(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words,
+                    uint32_t count)
+{
+    (void)cluster;
+    for (uint32_t at = 0; at < count; at += words[at + 3]) {
+        struct schema_step_req *req =
+            (struct schema_step_req *)(void *)(words + at + SIGNAL_HEAD_WORDS);
+        if (from != 1 || kind_gsn(words[at]) != GSN_SCHEMA_STEP_REQ) continue;
+        if (to == misled) req->step = SCHEMA_STEP_ABORT;
+        if (to == 4) req->step = 99;
+    }
+}
+
+/* The master dies behind that, and node 4 takes over, which has prepared only: it sees that one of
+ * the two was misled, and nobody but that one is lost. */
+static void test_two_ways(void **state)
+{
+    uint32_t seen = 0;
+    (void)state;
+    for (misled = 2; misled <= 3; misled++) {
+        bool more = true;
+        for (uint32_t at = 1; more; at++) {
+            forging = mislead;
+            more = die_at(false, false, 1, at);
+            forging = NULL;
+            bool split = more && dict_at(4)->local.active && dict_at(4)->local.step == 0 &&
+                         dict_at(misled)->local.step == SCHEMA_STEP_ABORT &&
+                         dict_at(5 - misled)->local.step == SCHEMA_STEP_WRITE;
+            fc_run(fc, 500);
+            if (split) {
+                assert_false(fc_alive(fc, misled));
+                assert_true(agreed(1, at, 2));
+                expect_working(at, 2);
+                seen++;
+            }
+            end();
+        }
+    }
+    assert_true(seen > 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_master_dies_in_create), cmocka_unit_test(test_master_dies_in_drop),
         cmocka_unit_test(test_member_dies),           cmocka_unit_test(test_two_masters_die),
-        cmocka_unit_test(test_forged_step),
+        cmocka_unit_test(test_forged_step),           cmocka_unit_test(test_two_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
