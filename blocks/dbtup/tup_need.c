@@ -4,10 +4,12 @@
 /*
  * Fixed parts come back to their row ids, so as many pages as there were at most since the last
  * usable checkpoint began will do: rows deleted since are in it, and go when the log is repeated.
+ * Other LDMs repeat theirs meanwhile, so nobody else can have that room.
  *
  * Variable parts are put where there is room, in the order of row ids, then of the log. A new page
  * is begun only when no page has as much room as the part, rounded up to a power of two: so a part
  * of s bytes leaves less than 2 s of a page of P unused, and one of over half a page may leave all.
+ * So what counts of them, now and at most since then, is the pages that they may take.
  */
 #include "blocks/dbtup/tup_state.h"
 
@@ -75,7 +77,7 @@ void tup_need_tell(struct tup_frag *frag)
     if (frag->tup->checkpoints) {
         round_follow(frag);
         need->fixed_seen = frag->fixed.pages;
-        need->var_seen = frag->var.pages;
+        need->var_seen = most(var_loose_pages(frag), frag->var.pages);
         need->fixed = most(need->fixed, need->fixed_seen);
         need->var = most(need->var, need->var_seen);
         need->fixed_next = most(need->fixed_next, need->fixed_seen);
@@ -109,7 +111,7 @@ void tup_need_check(const struct tup_frag *frag)
     const struct tup_need *need = &frag->need;
     uint32_t loose = most(var_loose_pages(frag), frag->var.pages);
     ndbrequire(!frag->tup->checkpoints || need->fixed >= frag->fixed.pages); /* I-TUP-9 */
-    ndbrequire(!frag->tup->checkpoints || need->var >= frag->var.pages);
+    ndbrequire(!frag->tup->checkpoints || need->var >= loose);
     ndbrequire(need->owed[ARENA_OWED_LASTING] == loose - frag->var.pages);
     ndbrequire(need->owed[ARENA_OWED_CHECKPOINT] == most(need->fixed, frag->fixed.pages) -
                                                         frag->fixed.pages + most(need->var, loose) -

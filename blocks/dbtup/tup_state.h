@@ -189,7 +189,7 @@ static inline struct tux_columns *tup_index_columns(const struct tup_index *inde
  */
 struct tup_need {
     uint32_t fixed;      /* Most pages since the last usable round of checkpoints began, */
-    uint32_t var;        /* of variable parts. */
+    uint32_t var;        /* of variable parts, packed as badly as can be. */
     uint32_t fixed_next; /* The same since round `round` began. */
     uint32_t var_next;
     uint32_t fixed_seen; /* Now. */
