@@ -45,6 +45,10 @@ bool operator_refused(struct run *run, uint32_t id, uint32_t code);
 void operator_draw_swarm(struct swarm *swarm); /* After all else but copies. */
 void operator_draw_plan(struct sim_plan *plan, const struct swarm *swarm);
 
+/* young.c: the cluster is lost in its first moments. */
+void young_draw_swarm(struct swarm *swarm); /* After swarm_draw_disk(). */
+void young_draw_plan(struct sim_plan *plan, const struct swarm *swarm);
+
 /* spoil.c: a node's files are changed while it does not run. */
 bool spoil_allowed(struct run *run, const struct sim_event *event);
 void spoil_action(struct run *run, const struct sim_event *event);

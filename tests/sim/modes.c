@@ -19,11 +19,13 @@ static const struct {
     uint32_t with;
     const char *why;
 } goes[MODE_COUNT] = {
-    [MODE_DISK] = {LOSSES | WITH(TAMPER) | WITH(HOSTILE) | WITH(FULL) | WITH(BATCHES), ""},
+    [MODE_DISK] = {LOSSES | WITH(TAMPER) | WITH(HOSTILE) | WITH(FULL) | WITH(BATCHES) | WITH(YOUNG),
+                   ""},
     [MODE_DISKLESS] = {LOSSES | WITH(HOSTILE) | WITH(STARVED) | WITH(FULL),
                        "nodes have files or they have none"},
     [MODE_FAILURES] = {FILES_OR_NOT | WITH(FULL), ""},
-    [MODE_REJOIN] = {FILES_OR_NOT | WITH(FULL) | WITH(BATCHES), "whoever is lost comes back or stays away"},
+    [MODE_REJOIN] = {FILES_OR_NOT | WITH(FULL) | WITH(BATCHES),
+                     "whoever is lost comes back or stays away"},
     [MODE_SPOIL] = {0, "its nodes have files, are lost and come back already"},
     [MODE_TAMPER] = {WITH(DISK),
                      "damaged words may cost the cluster, which has to come back from files"},
@@ -32,6 +34,7 @@ static const struct {
     [MODE_STARVED] = {WITH(DISKLESS), "nothing else is the matter with nodes that are starved"},
     [MODE_FULL] = {FILES_OR_NOT | LOSSES, "it is drawn for losses of nodes and of the cluster"},
     [MODE_BATCHES] = {0, "large batches are for plain runs, files, and losses that come back"},
+    [MODE_YOUNG] = {0, "in its first moments nothing else happens to the cluster"},
 };
 
 const char *mode_name(enum sim_mode mode)

@@ -130,8 +130,10 @@ void case_apply(const struct sim_case *test, struct run *run)
     if (failures) swarm_draw_failures(swarm);
     if (starved) swarm_draw_starved(swarm);
     bool drawn = !failures && !case_has(test, MODE_DISKLESS) && swarm_has_files(test->seed);
-    if (case_has(test, MODE_DISK) || tamper || operated || swarm->spoil || drawn)
+    bool young = case_has(test, MODE_YOUNG);
+    if (case_has(test, MODE_DISK) || tamper || operated || swarm->spoil || young || drawn)
         swarm_draw_disk(swarm);
+    if (young) young_draw_swarm(swarm);
     if (operated) operator_draw_swarm(swarm);
     if (swarm->spoil) spoil_draw_faults(swarm);
     if (case_has(test, MODE_FULL)) swarm_draw_full(swarm);

@@ -59,6 +59,7 @@ struct swarm {
     bool orderly;   /* Only by planned stops: nothing may fail that cannot be repeated. */
     bool rejoin;    /* and those that were lost come back. */
     bool operated;  /* As an operator starts them: operator.c. */
+    bool young;     /* Lost again and again before its first checkpoint. */
     bool spoil;     /* Files are changed while their node does not run. */
     bool starved;   /* They run rarely, and none is lost but one that hangs. */
     bool disk;      /* The nodes have files; some commits ask for durability. */

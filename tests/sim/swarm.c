@@ -279,12 +279,12 @@ void swarm_print(const struct swarm *swarm, char *text, uint32_t size)
 {
     snprintf(
         text, size,
-        "%s%s%snodes=%u replicas=%u ldm=%u tc=%u %s ids=%u+%u clients=%u sessions=%u jobs=%u "
+        "%s%s%s%snodes=%u replicas=%u ldm=%u tc=%u %s ids=%u+%u clients=%u sessions=%u jobs=%u "
         "tiny=%d pages=%u pad=%u keys=%u%u%u%u flags=%u copied=%x latency=%u chunk=%u%% stream=%u "
         "budget=%u%%/%u lazy=%u%% "
         "bank=%u audit=%u register=%u churn=%u scan=%u schema=%u fill=%u program=%u index=%u "
         "number=%u alter=%u unique=%u own=%u faults=%u",
-        swarm->full ? "full " : "", swarm->disk ? "files " : "",
+        swarm->full ? "full " : "", swarm->young ? "young " : "", swarm->disk ? "files " : "",
         !swarm->failures ? ""
         : swarm->starved ? "starved "
         : swarm->rejoin  ? "rejoin "
@@ -495,6 +495,10 @@ static void draw_disk_plan(struct sim_plan *plan, const struct swarm *swarm, str
 void plan_draw(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng)
 {
     plan->count = 0;
+    if (swarm->young) {
+        young_draw_plan(plan, swarm);
+        return;
+    }
     uint32_t span_us = between(rng, 1, 6) * 500000u;
     for (uint32_t fault = FAULT_CUT; fault <= FAULT_KILL; fault *= 2) {
         if ((swarm->faults & fault) == 0) continue;
