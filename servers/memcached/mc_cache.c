@@ -68,11 +68,12 @@ void mc_cache_flush(struct mc_cache *cache, uint32_t at, uint32_t now)
 
 /*
  * Names that share a counter make each other's tokens void, which costs nothing but a copy that is
- * not kept. Both numbers only grow: the sum is the same if both are.
+ * not kept. The numbers only grow: the sum is the same if all are.
  */
 static uint64_t token_of(const struct mc_place *place)
 {
-    return place->shard->emptied + place->shard->writes[(place->hash >> 32) % MC_CACHE_TOKENS];
+    return place->shard->emptied + place->era +
+           place->shard->writes[(place->hash >> 32) % MC_CACHE_TOKENS];
 }
 
 uint64_t mc_cache_token(struct mc_cache *cache, const struct mc_name *name)
@@ -144,12 +145,11 @@ bool mc_cache_fill(struct mc_cache *cache, const struct mc_name *name, uint64_t 
     return taken;
 }
 
-/* All tokens of the name are void, and its copy goes. */
+/* All tokens of the name are void, and its copies go. */
 static void forget_at(const struct mc_place *place)
 {
     mc_item_written(place);
-    struct mc_item *item = mc_item_find(place, NULL);
-    if (item != NULL) mc_item_remove(place->cache, place->shard, item);
+    mc_items_remove(place);
 }
 
 uint64_t mc_cache_write_begin(struct mc_cache *cache, const struct mc_name *name, uint32_t now)
@@ -167,12 +167,10 @@ bool mc_cache_write_end(struct mc_cache *cache, const struct mc_name *name, uint
 {
     struct mc_place place = mc_cache_enter(cache, name, now);
     bool alone = copy != NULL && token == token_of(&place);
+    forget_at(&place);
     if (alone) {
-        mc_item_written(&place);
         uint64_t number = copy_store(&place, copy);
         if (cas != NULL) *cas = number;
-    } else {
-        forget_at(&place);
     }
     mc_cache_leave(&place);
     return alone;
@@ -200,6 +198,12 @@ void mc_cache_forget(struct mc_cache *cache, const struct mc_name *name)
     mc_shard_leave(cache, place.shard);
 }
 
+/* What was made before is known by its era: a table's rows are too many to look for. */
+void mc_cache_forget_space(struct mc_cache *cache, uint32_t space)
+{
+    (void)__atomic_add_fetch(mc_cache_era_at(cache, space), 1, __ATOMIC_ACQ_REL);
+}
+
 void mc_cache_forget_if(struct mc_cache *cache,
                         bool (*goes)(void *context, const struct mc_name *name), void *context)
 {
@@ -209,8 +213,10 @@ void mc_cache_forget_if(struct mc_cache *cache,
         mc_shard_enter(cache, shard, 0);
         shard->emptied++;
         for (struct mc_item *item = shard->oldest; item != NULL; item = next) {
-            const struct mc_name name = {
-                .bytes = item->name, .size = item->name_size, .space = item->space};
+            const struct mc_name name = {.bytes = item->name,
+                                         .size = item->name_size,
+                                         .space = item->space,
+                                         .shape = item->shape};
             next = item->newer;
             if (goes(context, &name)) mc_item_remove(cache, shard, item);
         }

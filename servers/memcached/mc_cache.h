@@ -12,11 +12,15 @@ struct mc_cache_options {
     uint64_t cas;       /* Numbers begin above it. */
 };
 
-/* What an item is found by. */
+/*
+ * What an item is found by. A row has one name of a space, and each shape that is kept of it is an
+ * item of its own: all of them share their tokens, and go together when the row is written.
+ */
 struct mc_name {
     const char *bytes;
     uint32_t size;  /* Up to MC_NAME_MAX. */
     uint32_t space; /* 0: the bytes are a client's key; else those of others mean something else. */
+    uint32_t shape; /* 0, if the space is. */
 };
 #define MC_NAME_MAX 4096u
 
@@ -51,7 +55,7 @@ bool mc_cache_fill(struct mc_cache *cache, const struct mc_name *name, uint64_t 
 /* As mc_cache_execute_as() of a get, if the token holds; else false, and nothing is done. */
 bool mc_cache_execute_if(struct mc_cache *cache, const struct mc_name *name,
                          struct mc_request *request, uint64_t token, uint32_t now);
-/* The copy that was there goes; returns the write's token. */
+/* The copies that were there go; returns the write's token. */
 uint64_t mc_cache_write_begin(struct mc_cache *cache, const struct mc_name *name, uint32_t now);
 /* `copy` NULL: what the row is now is not known, or it was not written. As mc_cache_fill(). */
 bool mc_cache_write_end(struct mc_cache *cache, const struct mc_name *name, uint64_t token,
@@ -60,8 +64,11 @@ bool mc_cache_write_end(struct mc_cache *cache, const struct mc_name *name, uint
  */
 bool mc_cache_peek(struct mc_cache *cache, const struct mc_name *name, uint32_t now,
                    struct mc_copy *copy);
-/* The copy goes, and all its tokens are void. */
+/* The copies go, and all their tokens are void. */
 void mc_cache_forget(struct mc_cache *cache, const struct mc_name *name);
+/* The same of all that is in that space (not 0), at once: their memory is found when it is needed,
+   or they are asked for. Another space may suffer the same. */
+void mc_cache_forget_space(struct mc_cache *cache, uint32_t space);
 /* The same of all of which `goes` says so; the tokens of all others are void, too. */
 void mc_cache_forget_if(struct mc_cache *cache,
                         bool (*goes)(void *context, const struct mc_name *name), void *context);

@@ -16,6 +16,7 @@
  */
 #define MC_CACHE_SHARDS 64u
 #define MC_CACHE_TOKENS 256u           /* Of each shard. */
+#define MC_CACHE_ERAS   256u           /* Those of spaces. */
 #define MC_CACHE_SLOTS  64u            /* Of a shard's table at its beginning. */
 #define MC_CACHE_NONE   UINT64_MAX     /* In `oldest`: an empty shard. */
 #define MC_ITEM_COST    (8u + 2 * 16u) /* A slot of the table, and what malloc needs for two. */
@@ -26,11 +27,12 @@ struct mc_item {
     struct mc_value *value;        /* Held; never NULL. */
     uint64_t hash;
     uint64_t cas;
+    uint64_t era; /* Of its space when it was made: in a later one it is none any more. */
     uint32_t flags;
     uint32_t expiry;
     uint64_t used;     /* Nanoseconds of a clock: the order over all shards. */
     uint32_t accessed; /* Seconds, as clients are told. */
-    uint32_t space;
+    uint32_t space, shape;
     uint16_t name_size;
     bool fetched;
     bool stale;
@@ -57,6 +59,7 @@ struct mc_cache {
     uint64_t bytes;                   /* Atomic. */
     uint64_t flushes;                 /* Atomic. */
     uint64_t flush;                   /* Atomic: a delayed one's number, and in 32 bits its time. */
+    uint64_t eras[MC_CACHE_ERAS];     /* Atomic: of spaces that share a number. */
     uint64_t oldest[MC_CACHE_SHARDS]; /* Atomic: `used` of each shard's oldest item. */
     struct mc_shard shards[MC_CACHE_SHARDS];
 };
@@ -67,8 +70,14 @@ struct mc_place {
     struct mc_shard *shard;
     struct mc_name name;
     uint64_t hash;
+    uint64_t era; /* Of the name's space. */
     uint32_t now;
 };
+
+static inline uint64_t *mc_cache_era_at(struct mc_cache *cache, uint32_t space)
+{
+    return &cache->eras[space % MC_CACHE_ERAS];
+}
 
 /* ---- The shards (mc_cache_shard.c) ---- */
 
@@ -89,6 +98,8 @@ bool mc_item_value(const struct mc_place *place, struct mc_item *item, struct mc
  */
 struct mc_item *mc_item_create(const struct mc_place *place, struct mc_value *value);
 void mc_item_remove(struct mc_cache *cache, struct mc_shard *shard, struct mc_item *item);
+/* All with the place's name, in whatever shape. */
+void mc_items_remove(const struct mc_place *place);
 /* It has been used, now. */
 void mc_item_use(const struct mc_place *place, struct mc_item *item);
 /* All tokens of the name are void. */

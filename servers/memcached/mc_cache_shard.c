@@ -48,6 +48,8 @@ struct mc_place mc_cache_enter(struct mc_cache *cache, const struct mc_name *nam
     place.hash = XXH3_64bits_withSeed(name->bytes, name->size, name->space);
     place.shard = &cache->shards[place.hash % MC_CACHE_SHARDS];
     mc_shard_enter(cache, place.shard, now);
+    if (name->space != 0)
+        place.era = __atomic_load_n(mc_cache_era_at(cache, name->space), __ATOMIC_ACQUIRE);
     return place;
 }
 
@@ -158,6 +160,7 @@ static bool item_expired(const struct mc_item *item, uint32_t now)
     return item->expiry != 0 && item->expiry <= now;
 }
 
+/* In any shape. */
 static bool has_name(const struct mc_item *item, const struct mc_place *place)
 {
     return item->hash == place->hash && item->name_size == place->name.size &&
@@ -165,16 +168,31 @@ static bool has_name(const struct mc_item *item, const struct mc_place *place)
            memcmp(item->name, place->name.bytes, place->name.size) == 0;
 }
 
+static bool is_item(const struct mc_item *item, const struct mc_place *place)
+{
+    return item->shape == place->name.shape && has_name(item, place);
+}
+
 struct mc_item *mc_item_find(const struct mc_place *place, bool *expired)
 {
     struct mc_item *item = *slot_of(place->shard, place->hash);
-    while (item != NULL && !has_name(item, place))
+    while (item != NULL && !is_item(item, place))
         item = item->chain;
-    bool gone = item != NULL && item_expired(item, place->now);
+    bool former = item != NULL && item->era != place->era;
+    bool gone = item != NULL && !former && item_expired(item, place->now);
     if (expired != NULL) *expired = gone;
-    if (!gone) return item;
+    if (!gone && !former) return item;
     mc_item_remove(place->cache, place->shard, item);
     return NULL;
+}
+
+void mc_items_remove(const struct mc_place *place)
+{
+    struct mc_item *next;
+    for (struct mc_item *item = *slot_of(place->shard, place->hash); item != NULL; item = next) {
+        next = item->chain;
+        if (has_name(item, place)) mc_item_remove(place->cache, place->shard, item);
+    }
 }
 
 bool mc_item_value(const struct mc_place *place, struct mc_item *item, struct mc_value *value)
@@ -199,7 +217,9 @@ struct mc_item *mc_item_create(const struct mc_place *place, struct mc_value *va
     item->value = mc_value_hold(value);
     item->hash = place->hash;
     note_use(place, item);
+    item->era = place->era;
     item->space = place->name.space;
+    item->shape = place->name.shape;
     item->name_size = (uint16_t)place->name.size;
     memcpy(item->name, place->name.bytes, place->name.size);
     table_put(place->shard, item);

@@ -473,6 +473,75 @@ static void test_names(void **state)
     mc_cache_free(cache);
 }
 
+static bool has_copy(struct mc_cache *cache, const struct mc_name *name)
+{
+    struct mc_copy copy;
+    bool there = mc_cache_peek(cache, name, NOW, &copy);
+    mc_value_release(copy.value);
+    return there;
+}
+
+/* Each shape of a row is an item of its own, and none of them outlives a write by another one. */
+static void test_shapes(void **state)
+{
+    (void)state;
+    struct mc_cache *cache = open_cache(false);
+    struct mc_copy copies[2] = {copy_of("one"), copy_of("other")}, copy;
+    struct mc_name shapes[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        shapes[i] = (struct mc_name){.bytes = "row", .size = 3, .space = 7, .shape = i + 1};
+        uint64_t token = mc_cache_token(cache, &shapes[i]);
+        assert_true(mc_cache_fill(cache, &shapes[i], token, &copies[i], NOW, NULL));
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_true(mc_cache_peek(cache, &shapes[i], NOW, &copy));
+        assert_ptr_equal(copy.value, copies[i].value);
+        mc_value_release(copy.value);
+    }
+    uint64_t read = mc_cache_token(cache, &shapes[1]);
+    uint64_t write = mc_cache_write_begin(cache, &shapes[0], NOW);
+    assert_false(has_copy(cache, &shapes[0]));
+    assert_false(has_copy(cache, &shapes[1]));
+    assert_false(mc_cache_fill(cache, &shapes[1], read, &copies[1], NOW, NULL));
+    read = mc_cache_token(cache, &shapes[1]);
+    assert_true(mc_cache_fill(cache, &shapes[1], read, &copies[1], NOW, NULL));
+    assert_true(mc_cache_write_end(cache, &shapes[0], write, &copies[0], NOW, NULL));
+    assert_true(has_copy(cache, &shapes[0]));
+    assert_false(has_copy(cache, &shapes[1])); /* It may be what was before the write. */
+    mc_value_release(copies[0].value);
+    mc_value_release(copies[1].value);
+    mc_cache_free(cache);
+}
+
+/* A space is forgotten as a whole, with what is being read of it; clients' keys never are. */
+static void test_forget_space(void **state)
+{
+    (void)state;
+    struct mc_cache *cache = open_cache(false);
+    struct mc_copy copy = copy_of("old");
+    const struct mc_name row = {.bytes = "row", .size = 3, .space = 7, .shape = 1};
+    const struct mc_name other = {.bytes = "row", .size = 3, .space = 8, .shape = 1};
+    uint64_t read = mc_cache_token(cache, &row);
+    assert_true(mc_cache_fill(cache, &row, read, &copy, NOW, NULL));
+    assert_true(mc_cache_fill(cache, &other, mc_cache_token(cache, &other), &copy, NOW, NULL));
+    write_copy(cache, &copy);
+    for (uint32_t round = 0; round < 1000; round++)
+        mc_cache_forget_space(cache, 7);
+    mc_cache_forget_space(cache, 1u << 31); /* May share what the space of clients' keys had. */
+    assert_false(has_copy(cache, &row));
+    assert_false(mc_cache_fill(cache, &row, read, &copy, NOW, NULL));
+    uint64_t write = mc_cache_write_begin(cache, &row, NOW);
+    mc_cache_forget_space(cache, 7);
+    assert_false(mc_cache_write_end(cache, &row, write, &copy, NOW, NULL));
+    assert_false(has_copy(cache, &row));
+    assert_true(mc_cache_fill(cache, &row, mc_cache_token(cache, &row), &copy, NOW, NULL));
+    assert_true(has_copy(cache, &row));
+    assert_true(has_copy(cache, &other));
+    assert_copy(cache, "old");
+    mc_value_release(copy.value);
+    mc_cache_free(cache);
+}
+
 /* Commands of clients that change the key make tokens void, too; those that read do not. */
 static void test_tokens_of_commands(void **state)
 {
@@ -680,6 +749,8 @@ int main(void)
         cmocka_unit_test(test_execute_if),
         cmocka_unit_test(test_peek),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_forget_space),
         cmocka_unit_test(test_tokens_of_commands),
         cmocka_unit_test(test_copy_too_large),
         cmocka_unit_test(test_threads),
