@@ -82,10 +82,8 @@ struct mc_config *mc_config_hold(struct mc_config *config)
 void mc_config_release(struct mc_config *config)
 {
     if (config == NULL || __atomic_sub_fetch(&config->references, 1, __ATOMIC_ACQ_REL) != 0) return;
-    for (uint32_t i = 0; i < config->container_count; i++) {
-        ndb_table_release(config->containers[i].table);
-        ndb_table_release(config->containers[i].parts);
-    }
+    for (uint32_t i = 0; i < config->container_count; i++)
+        mc_container_clear(&config->containers[i]);
     free(config->containers);
     free(config->clusters);
     free(config->prefixes);

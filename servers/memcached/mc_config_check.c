@@ -304,6 +304,11 @@ struct mc_config *mc_config_compile(const struct mc_config_source *source,
     } else if (find_role(&builder, role)) {
         begin_clusters(&builder);
         done = read_prefixes(&builder);
+        if (done &&
+            !mc_containers_relate(builder.config->containers, builder.config->container_count)) {
+            (void)mc_config_fail(error, "out of memory");
+            done = false;
+        }
     }
     free(builder.ndbs);
     free(builder.container_cluster);

@@ -440,5 +440,6 @@ void mc_container_clear(struct mc_container *container)
 {
     ndb_table_release(container->table);
     ndb_table_release(container->parts);
+    free(container->others);
     *container = (struct mc_container){0};
 }

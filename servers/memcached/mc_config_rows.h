@@ -111,6 +111,9 @@ enum mc_checked { MC_CHECKED = 0, MC_CHECKED_WRONG = -1, MC_CHECKED_UNKNOWN = -2
 enum mc_checked mc_container_compile(ndb_t *ndb, const struct mc_rows *rows, uint32_t row,
                                      struct mc_container *container, struct mc_config_error *error);
 void mc_container_clear(struct mc_container *container);
+/* mc_config_same.c: which containers lead to the same rows, of all that there are, when it is known
+   of which copies are kept. False: no memory. */
+bool mc_containers_relate(struct mc_container *containers, uint32_t count);
 
 /* mc_config_load() of rows that are here. *refused (may be NULL): prefixes left out. */
 struct mc_config *mc_config_compile(const struct mc_config_source *source,

@@ -123,7 +123,8 @@ bool mc_engine_name(struct mc_job *job, struct mc_name *name)
     if (container == NULL) return true;
     int size = mc_store_name(container, request->key + job->prefix->size,
                              request->key_size - job->prefix->size, naming);
-    *name = (struct mc_name){.bytes = naming->name, .space = container->number};
+    *name = (struct mc_name){
+        .bytes = naming->name, .space = container->rows, .shape = container->number};
     if (size >= 0) name->size = (uint32_t)size;
     return size >= 0;
 }
@@ -177,12 +178,30 @@ static bool copy_of_write(struct mc_job *job, struct mc_copy *copy)
     return true;
 }
 
+/* The row may be one of those that others name otherwise: which one, nobody knows. */
+static void forget_others(const struct mc_job *job)
+{
+    const struct mc_container *container = job->prefix->container;
+    for (uint32_t i = 0; i < container->other_count; i++)
+        mc_cache_forget_space(job->worker->server->cache, container->others[i]);
+}
+
+/* The row had expired for this container, and was deleted: others may have had it still. */
+static void end_purge(struct mc_job *job)
+{
+    struct mc_name name;
+    if (!job->prefix->container->copied_elsewhere) return;
+    forget_others(job);
+    if (mc_engine_name(job, &name)) mc_cache_forget(job->worker->server->cache, &name);
+}
+
 static void end_write(struct mc_job *job)
 {
     struct mc_copy copy;
     struct mc_name name;
     uint64_t cas = 0;
     bool known = copy_of_write(job, &copy);
+    forget_others(job);
     bool kept = mc_engine_name(job, &name) &&
                 mc_cache_write_end(job->worker->server->cache, &name, job->token,
                                    known ? &copy : NULL, now_of(job->worker), &cas);
@@ -282,6 +301,7 @@ static void row_done(struct mc_request *request, void *context)
     leave_database(job);
     if (status == MC_TEMPORARY) mc_stats_add(job->worker, MC_NDB_TEMPORARY);
     if (status == MC_FAILED) mc_stats_add(job->worker, MC_NDB_FAILED);
+    if (request->result.purged) end_purge(job);
     if (job->copying == MC_COPY_WRITE)
         end_write(job);
     else if (job->copying == MC_COPY_READ)
@@ -342,6 +362,7 @@ static void write_row(struct mc_job *job)
     job->request.cas_unwanted = false; /* A copy has it. */
     if (mc_engine_name(job, &name)) {
         if (!take_cas_of_copy(job, &name)) return;
+        forget_others(job);
         job->token = mc_cache_write_begin(job->worker->server->cache, &name, now_of(job->worker));
         job->copying = MC_COPY_WRITE;
     }
@@ -464,7 +485,8 @@ void mc_engine_start(struct mc_worker *worker, struct mc_job *job)
         return;
     case MC_NDB_ONLY:
         /* What is read from the cache must not be older, whoever writes the row here. */
-        if (job->prefix->container->copied && is_change(request))
+        if (is_change(request) &&
+            (job->prefix->container->copied || job->prefix->container->copied_elsewhere))
             write_row(job);
         else
             ask_row(job);

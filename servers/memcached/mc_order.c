@@ -4,9 +4,10 @@
 /*
  * Requests of a pipeline are under way in the database at the same time. Of one row, however its
  * key is spelled, reads may overtake each other, and nothing may overtake a change. Rows are told
- * apart by a hash of their names: two that share it wait for each other without need. Names of two
- * configurations cannot be compared: what is under way by one ends before anything begins by
- * another.
+ * apart by a hash of their names: two that share it wait for each other without need. Containers
+ * that name the same rows otherwise cannot be told apart by names: what is under way by one of them
+ * is for each row of the other ones, and is counted as a whole, too. Names of two configurations
+ * cannot be compared: what is under way by one ends before anything begins by another.
  *
  * Most connections have one request under way, or only reads, and need no more than to count them.
  * When something else comes, a table is made of what is under way; it is kept until nothing is.
@@ -28,24 +29,48 @@ static bool is_change(const struct mc_request *request)
 }
 
 /* FNV-1a: short names, and no harm in a bad one. */
+static uint16_t slot_of_name(const struct mc_name *name)
+{
+    uint32_t hash = 2166136261u ^ name->space;
+    for (uint32_t i = 0; i < name->size; i++)
+        hash = (hash ^ (uint8_t)name->bytes[i]) * 16777619u;
+    return (uint16_t)((hash ^ hash >> 16) % SLOTS);
+}
+
 static uint32_t slot_of(struct mc_job *job)
 {
     struct mc_name name;
     if (job->slotted) return job->slot;
     if (!mc_engine_name(job, &name))
         name = (struct mc_name){.bytes = job->request.key, .size = job->request.key_size};
-    uint32_t hash = 2166136261u ^ name.space;
-    for (uint32_t i = 0; i < name.size; i++)
-        hash = (hash ^ (uint8_t)name.bytes[i]) * 16777619u;
-    job->slot = (uint16_t)((hash ^ hash >> 16) % SLOTS);
+    job->slot = slot_of_name(&name);
     job->slotted = true;
     return job->slot;
 }
 
-static uint16_t *count_of(struct mc_order_table *table, struct mc_job *job)
+/* Of all rows that have names of that space. */
+static uint32_t slot_of_all(uint32_t space)
 {
-    uint32_t slot = slot_of(job);
-    return is_change(&job->request) ? &table->changes[slot] : &table->reads[slot];
+    return slot_of_name(&(struct mc_name){.space = space});
+}
+
+static void count_at(struct mc_order_table *table, const struct mc_job *job, uint32_t slot, int by)
+{
+    uint16_t *count = is_change(&job->request) ? &table->changes[slot] : &table->reads[slot];
+    *count = (uint16_t)(*count + by);
+}
+
+static void count(struct mc_order_table *table, struct mc_job *job, int by)
+{
+    const struct mc_container *container = job->prefix->container;
+    count_at(table, job, slot_of(job), by);
+    if (container != NULL && container->other_count > 0)
+        count_at(table, job, slot_of_all(container->rows), by);
+}
+
+static bool is_free(const struct mc_order_table *table, const struct mc_job *job, uint32_t slot)
+{
+    return table->changes[slot] == 0 && (table->reads[slot] == 0 || !is_change(&job->request));
 }
 
 /* Of all that is under way. NULL: no memory. */
@@ -63,7 +88,7 @@ static struct mc_order_table *table_of(struct mc_connection *connection)
         worker->spare_order_count--;
     }
     for (struct mc_job *job = connection->first; job != NULL; job = job->next)
-        if (job->ordered) (*count_of(order->table, job))++;
+        if (job->ordered) count(order->table, job, 1);
     return order->table;
 }
 
@@ -92,8 +117,11 @@ bool mc_order_may_begin(struct mc_connection *connection, struct mc_job *job)
     if (order->changes == 0 && !is_change(request)) return true;
     struct mc_order_table *table = table_of(connection);
     if (table == NULL) return false; /* One after the other needs none. */
-    uint32_t slot = slot_of(job);
-    return table->changes[slot] == 0 && (table->reads[slot] == 0 || !is_change(request));
+    const struct mc_container *container = job->prefix->container;
+    bool begins = is_free(table, job, slot_of(job));
+    for (uint32_t i = 0; begins && container != NULL && i < container->other_count; i++)
+        begins = is_free(table, job, slot_of_all(container->others[i]));
+    return begins;
 }
 
 void mc_order_enter(struct mc_connection *connection, struct mc_job *job)
@@ -104,7 +132,7 @@ void mc_order_enter(struct mc_connection *connection, struct mc_job *job)
     order->under_way++;
     order->changes += is_change(&job->request);
     order->all = job->request.command == MC_FLUSH_ALL;
-    if (order->table != NULL) (*count_of(order->table, job))++;
+    if (order->table != NULL) count(order->table, job, 1);
 }
 
 void mc_order_leave(struct mc_connection *connection, struct mc_job *job)
@@ -115,7 +143,7 @@ void mc_order_leave(struct mc_connection *connection, struct mc_job *job)
     order->changes -= is_change(&job->request);
     order->all = false;
     if (order->table == NULL) return;
-    (*count_of(order->table, job))--;
+    count(order->table, job, -1);
     if (order->under_way == 0) give_table(connection);
 }
 

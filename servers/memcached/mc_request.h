@@ -98,6 +98,7 @@ struct mc_result {
     uint32_t accessed; /* Seconds since the last access. */
     bool fetched;      /* It was asked for before. */
     bool won, stale, token_sent; /* W, X, Z of mg. */
+    bool purged;                 /* What was found had expired, and was deleted. */
     bool created;                /* By INCREMENT with `create`, or by GET or APPEND with vivify. */
 };
 

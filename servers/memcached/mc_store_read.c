@@ -162,6 +162,7 @@ static struct ndb_program *same_expiry(struct mc_work *job)
 void mc_purge(struct mc_work *job)
 {
     job->action = ACTION_PURGE;
+    job->request->result.purged = true;
     if (!mc_row_locate(job)) {
         mc_work_end(job, MC_NOT_FOUND, NULL);
         return;

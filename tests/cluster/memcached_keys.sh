@@ -107,4 +107,96 @@ PYTHON
     reply "$PORT" 'get num:x\r\nset num:x 0 0 1\r\n1\r\nget two:1\r\nget day:never\r\n' "$(printf 'CLIENT_ERROR the key is none of the table\\n%.0s' 1 2 3 4)"
     stop_server "$SERVER_PID"
 done
+
+# One table by several containers: two by its primary key, one by a unique index, and one of the parts of its large values.
+want 0 "$BIN/ndb_create_table" --execute="CREATE TABLE test.kv (id INT NOT NULL PRIMARY KEY, name VARCHAR(20) COLLATE utf8mb4_general_ci,
+    val VARBINARY(100), ext_id INT UNSIGNED, ext_size INT UNSIGNED, until INT UNSIGNED, UNIQUE un(name))"
+want 0 "$BIN/ndb_create_table" --execute='CREATE TABLE test.part (id INT UNSIGNED NOT NULL, part INT UNSIGNED NOT NULL, content VARBINARY(1000) NOT NULL, PRIMARY KEY (id, part))'
+want 0 "$CONFIG" add-container one --table=test.kv --key=id --value=val
+want 0 "$CONFIG" add-container both --table=test.kv --key=id --value=name,val
+want 0 "$CONFIG" add-container named --table=test.kv --key=name --value=val
+want 0 "$CONFIG" add-container large --table=test.kv --key=id --value=val --large-values=test.part
+want 0 "$CONFIG" add-container part --table=test.part --key=id,part --value=content
+want 0 "$CONFIG" add-container until --table=test.kv --key=id --value=val --expire=until
+want 0 "$CONFIG" add-container number --table=test.kv --key=id --value=ext_id
+for container in one both named large part until number; do
+    want 0 "$CONFIG" add-prefix db-only "$container:" ndb-only "$container"
+    want 0 "$CONFIG" add-prefix ndb-caching "$container:" caching "$container"
+    want 0 "$CONFIG" add-prefix ndb-caching "row-$container:" ndb-only "$container"
+done
+for role in ndb-caching db-only; do
+    say "several containers, role $role"
+    want 0 "$BIN/ndb_delete_all" -d test kv part
+    start_server "$role"
+    want 0 /usr/bin/python3 - "$PORT" "$role" <<'PYTHON'
+import random, socket, sys, time
+server = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=60)
+caching = sys.argv[2] == "ndb-caching"
+chance = random.Random(1)
+replies = server.makefile("rb")
+def value(): # What a get is answered; None: nothing.
+    line = replies.readline()
+    if line == b"END\r\n":
+        return None
+    assert line.startswith(b"VALUE "), line
+    body = replies.read(int(line.split(b" ")[3]) + 2)[:-2]
+    assert replies.readline() == b"END\r\n"
+    return body
+def line(expected):
+    got = replies.readline()
+    assert got == expected + b"\r\n", (got, expected)
+rows = {}
+for number in range(1, 5):
+    rows[number] = (b"Name%d" % number, b"v")
+    server.sendall(b"set both:%d 0 0 7\r\n%s\tv\r\n" % (number, rows[number][0]))
+    line(b"STORED")
+def step(number): # A request, and what is done with the replies.
+    name, before = rows[number]
+    way = chance.choice(["one", "both", "named", "large"])
+    prefix = way.encode() + b":"
+    if caching and chance.random() < 0.3:
+        prefix = b"row-" + prefix
+    key = prefix + (chance.choice([name, name.upper()]) if way == "named" else b"0" * chance.randint(0, 2) + b"%d" % number)
+    if chance.random() < 0.6:
+        what = name + b"\t" + before if way == "both" else before
+        def check():
+            got = value()
+            assert got == what, "%r gives %r instead of %r" % (key, got, what)
+        return b"get %s\r\n" % key, check
+    after = b"%d" % chance.randint(0, 10**9)
+    if way == "both" and chance.random() < 0.5: # The row has another name then.
+        name = b"Name%d" % (number + 10 * chance.randint(0, 9))
+    rows[number] = name, after
+    sent = name + b"\t" + after if way == "both" else after
+    return b"set %s 0 0 %d\r\n%s\r\n" % (key, len(sent), sent), lambda: line(b"STORED")
+for size in [1] * 300 + [2] * 100 + [20] * 100:
+    steps = [step(chance.randint(1, 4)) for _ in range(size)]
+    server.sendall(b"".join(sent for sent, _ in steps))
+    for _, check in steps:
+        check()
+# A value in parts, by its own name and by those of its parts.
+def get(key):
+    server.sendall(b"get %s\r\n" % key)
+    return value()
+def store(key, body): # Nobody waits for its end.
+    server.sendall(b"set %s 0 0 %d noreply\r\n%s\r\n" % (key, len(body), body))
+store(b"large:1", b"a" * 1000 + b"b" * 500)
+first, second = (b"part:%s\t%d" % (get(b"number:1"), number) for number in (0, 1))
+for letter in (bytes([number]) for number in b"cdefghijkl"):
+    assert get(first) is not None and get(second) is not None
+    store(b"large:1", letter * 1300)
+    assert (get(second), get(first)) == (letter * 300, letter * 1000)
+    assert get(b"large:1") == letter * 1300
+    store(second, b"." * 300)
+    assert get(b"large:1") == letter * 1000 + b"." * 300
+# A row that has expired for one container is deleted by it, and is none of another one's copies then.
+server.sendall(b"set until:2 0 2 1\r\nu\r\n")
+line(b"STORED")
+assert get(b"one:2") == b"u"
+while get(b"until:2") is not None:
+    time.sleep(0.05)
+assert get(b"one:2") is None
+PYTHON
+    stop_server "$SERVER_PID"
+done
 stop_cluster
