@@ -83,6 +83,26 @@ struct arena *block_arena(const struct block *block)
     return block->node->arena;
 }
 
+void block_reserved(enum resource_group group, bool done)
+{
+    static const char *const text[RG_COUNT] = {
+        [RG_DATA] = "raise DataMemory: what a block needs from the beginning does not fit",
+        [RG_TRANSACTION] = "raise TransactionMemory: what a block needs from the beginning does "
+                           "not fit",
+        [RG_SCHEMA] = "raise SharedGlobalMemory: the records of tables do not fit",
+    };
+    if (done) return;
+    node_fail(EXIT_RESOURCE_ALLOC, __FILE__, __LINE__,
+              text[group] != NULL ? text[group] : "what the node's blocks need does not fit");
+}
+
+void *block_alloc(const struct block *block, enum resource_group group, size_t size)
+{
+    void *memory = arena_alloc(block->node->arena, group, size);
+    block_reserved(group, memory != NULL);
+    return memory;
+}
+
 struct block *block_neighbour(const struct block *block, uint32_t block_no)
 {
     struct block *other = node_block(block->node, block_no, ref_instance(block->ref));

@@ -126,6 +126,11 @@ struct rng *block_rng(struct block *block);
 
 const struct node_config *block_config(const struct block *block);
 struct arena *block_arena(const struct block *block);
+/* arena_alloc() of what the block cannot do without: when the group has no more of it the node ends
+ * with exit code 2500, which names the parameter. */
+void *block_alloc(const struct block *block, enum resource_group group, size_t size);
+/* For the same of pools: ends the node unless `done`. */
+void block_reserved(enum resource_group group, bool done);
 
 /* This node's own instance of a neighbour in the same thread (instance group); NULL when it is not
  * there. */

@@ -26,10 +26,8 @@ void dict_file_init(struct dict *dict)
 {
     struct dict_file *file = &dict->file;
     if (dict_diskless(dict)) return;
-    file->head = arena_alloc(block_arena(&dict->block), RG_NODE, IMAGE_HEAD_BYTES);
-    file->piece = arena_alloc(block_arena(&dict->block), RG_NODE, IMAGE_PIECE_BYTES);
-    if (file->head == NULL || file->piece == NULL)
-        node_fail(EXIT_RESOURCE_ALLOC, __FILE__, __LINE__, "no memory for the schema files");
+    file->head = block_alloc(&dict->block, RG_NODE, IMAGE_HEAD_BYTES);
+    file->piece = block_alloc(&dict->block, RG_NODE, IMAGE_PIECE_BYTES);
 }
 
 static struct file_expected expected(const struct dict *dict, uint32_t copy)

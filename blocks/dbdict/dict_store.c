@@ -4,16 +4,6 @@
 #include "blocks/dbdict/dict_state.h"
 #include <string.h>
 
-static void *schema_alloc(struct dict *dict, size_t size)
-{
-    void *memory = arena_alloc(block_arena(&dict->block), RG_SCHEMA, size);
-    if (memory == NULL) {
-        node_fail(EXIT_RESOURCE_ALLOC, __FILE__, __LINE__,
-                  "no schema memory for the table records: MaxNoOfTables");
-    }
-    return memory;
-}
-
 void dict_store_init(struct dict *dict)
 {
     ndbrequire(dict->table == NULL);
@@ -21,14 +11,15 @@ void dict_store_init(struct dict *dict)
     dict->name_slots = 16;
     while (dict->name_slots < dict->table_count)
         dict->name_slots *= 2;
-    dict->table = schema_alloc(dict, dict->table_count * sizeof(struct dict_table));
-    dict->by_name = schema_alloc(dict, dict->name_slots * sizeof(uint32_t));
-    dict->scratch = schema_alloc(dict, DICT_WORDS_MAX * 4u);
-    dict->master.words = schema_alloc(dict, DICT_WORDS_MAX * 4u);
-    dict->master.def_memory = schema_alloc(dict, table_def_size_max());
-    dict->master.index_memory = schema_alloc(dict, DICT_INDEX_DEF_BYTES);
-    dict->local.def_memory = schema_alloc(dict, table_def_size_max());
-    dict->local.index_memory = schema_alloc(dict, DICT_INDEX_DEF_BYTES);
+    dict->table =
+        block_alloc(&dict->block, RG_SCHEMA, dict->table_count * sizeof(struct dict_table));
+    dict->by_name = block_alloc(&dict->block, RG_SCHEMA, dict->name_slots * sizeof(uint32_t));
+    dict->scratch = block_alloc(&dict->block, RG_SCHEMA, DICT_WORDS_MAX * 4u);
+    dict->master.words = block_alloc(&dict->block, RG_SCHEMA, DICT_WORDS_MAX * 4u);
+    dict->master.def_memory = block_alloc(&dict->block, RG_SCHEMA, table_def_size_max());
+    dict->master.index_memory = block_alloc(&dict->block, RG_SCHEMA, DICT_INDEX_DEF_BYTES);
+    dict->local.def_memory = block_alloc(&dict->block, RG_SCHEMA, table_def_size_max());
+    dict->local.index_memory = block_alloc(&dict->block, RG_SCHEMA, DICT_INDEX_DEF_BYTES);
     pool_init(&dict->chunks, block_arena(&dict->block), RG_SCHEMA, sizeof(struct dict_chunk),
               DICT_CHUNKS_MAX);
 }

@@ -35,9 +35,8 @@ void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data)
     jam();
     sys->sttor_sender = sttor_sender;
     sys->sttor_data = sttor_data;
-    uint8_t *memory = arena_alloc(block_arena(&dih->block), RG_NODE,
-                                  SYSFILE_COPIES * SYSFILE_BYTES_MAX + FS_ALIGN);
-    ndbrequire(memory != NULL);
+    uint8_t *memory =
+        block_alloc(&dih->block, RG_NODE, SYSFILE_COPIES * SYSFILE_BYTES_MAX + FS_ALIGN);
     sys->buffer = memory + (FS_ALIGN - (uintptr_t)memory % FS_ALIGN) % FS_ALIGN;
     open_copy(dih, 0, SYSFILE_OPENING);
 }

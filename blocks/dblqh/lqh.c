@@ -119,17 +119,14 @@ static void lqh_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
     lqh->tup = (struct tup *)(void *)block_neighbour(block, BLOCK_DBTUP);
     ndbrequire(lqh->acc != NULL && lqh->tup != NULL);
     lqh->table_count = config->tables_max + 1u;
-    lqh->table = arena_alloc(arena, RG_SCHEMA, lqh->table_count * sizeof(struct lqh_table *));
+    lqh->table = block_alloc(block, RG_SCHEMA, lqh->table_count * sizeof(struct lqh_table *));
     lqh->decode_size = table_def_size_max();
-    lqh->decode_memory = arena_alloc(arena, RG_SCHEMA, lqh->decode_size);
-    lqh->out = arena_alloc(arena, RG_TRANSACTION, LQH_OUT_WORDS * 4u);
+    lqh->decode_memory = block_alloc(block, RG_SCHEMA, lqh->decode_size);
+    lqh->out = block_alloc(block, RG_TRANSACTION, LQH_OUT_WORDS * 4u);
     lqh->data =
-        arena_alloc(arena, RG_TRANSACTION, (LQH_KEY_WORDS_MAX + LQHKEY_ATTR_WORDS_MAX) * 4u);
-    lqh->made = arena_alloc(arena, RG_TRANSACTION, TUP_ROW_WORDS_MAX * 4u);
-    lqh->keys = arena_alloc(arena, RG_TRANSACTION, LQH_FIRE_WORDS * 4u);
-    ndbrequire(lqh->keys != NULL);
-    ndbrequire(lqh->table != NULL && lqh->decode_memory != NULL && lqh->out != NULL &&
-               lqh->data != NULL && lqh->made != NULL);
+        block_alloc(block, RG_TRANSACTION, (LQH_KEY_WORDS_MAX + LQHKEY_ATTR_WORDS_MAX) * 4u);
+    lqh->made = block_alloc(block, RG_TRANSACTION, TUP_ROW_WORDS_MAX * 4u);
+    lqh->keys = block_alloc(block, RG_TRANSACTION, LQH_FIRE_WORDS * 4u);
     pool_init(&lqh->tables, arena, RG_SCHEMA, sizeof(struct lqh_table), config->tables_max);
     pool_init(&lqh->operations, arena, RG_TRANSACTION, sizeof(struct lqh_op),
               config->operations_max);

@@ -12,8 +12,7 @@ void lqh_copy_init(struct lqh *lqh)
     struct arena *arena = block_arena(&lqh->block);
     pool_init(&lqh->copies, arena, RG_TRANSACTION, sizeof(struct lqh_copy_source), LQH_COPIES_MAX);
     if (config->survive == 0) return;
-    lqh->copy.source = arena_alloc(arena, RG_TRANSACTION, TABLE_FRAGMENTS_MAX);
-    ndbrequire(lqh->copy.source != NULL);
+    lqh->copy.source = block_alloc(&lqh->block, RG_TRANSACTION, TABLE_FRAGMENTS_MAX);
 }
 
 /* --- A table. --- */

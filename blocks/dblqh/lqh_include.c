@@ -15,11 +15,10 @@
 
 void lqh_include_init(struct lqh *lqh)
 {
-    lqh->include.life = arena_alloc(block_arena(&lqh->block), RG_TRANSACTION,
-                                    (DATA_NODE_ID_MAX + 1) * sizeof(struct lqh_life));
-    lqh->include.back = arena_alloc(block_arena(&lqh->block), RG_TRANSACTION,
-                                    (DATA_NODE_ID_MAX + 1) * sizeof(struct lqh_back));
-    ndbrequire(lqh->include.life != NULL && lqh->include.back != NULL);
+    lqh->include.life =
+        block_alloc(&lqh->block, RG_TRANSACTION, (DATA_NODE_ID_MAX + 1) * sizeof(struct lqh_life));
+    lqh->include.back =
+        block_alloc(&lqh->block, RG_TRANSACTION, (DATA_NODE_ID_MAX + 1) * sizeof(struct lqh_back));
 }
 
 static void look_at_masks(struct lqh *lqh)

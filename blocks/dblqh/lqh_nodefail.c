@@ -9,12 +9,10 @@
 
 void lqh_nodefail_init(struct lqh *lqh)
 {
-    struct arena *arena = block_arena(&lqh->block);
     struct lqh_fail *fail = &lqh->fail;
-    fail->flushed =
-        arena_alloc(arena, RG_TRANSACTION, (DATA_NODE_ID_MAX + 1) * sizeof(struct lqh_flushed));
-    fail->index = arena_alloc(arena, RG_TRANSACTION, LQH_INDEX_SIZE * sizeof(uint32_t));
-    ndbrequire(fail->flushed != NULL && fail->index != NULL);
+    fail->flushed = block_alloc(&lqh->block, RG_TRANSACTION,
+                                (DATA_NODE_ID_MAX + 1) * sizeof(struct lqh_flushed));
+    fail->index = block_alloc(&lqh->block, RG_TRANSACTION, LQH_INDEX_SIZE * sizeof(uint32_t));
     lqh_include_init(lqh);
 }
 

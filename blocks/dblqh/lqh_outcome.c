@@ -25,7 +25,6 @@ struct lqh_outcome_entry {
 void lqh_outcome_init(struct lqh *lqh)
 {
     const struct node_config *config = block_config(&lqh->block);
-    struct arena *arena = block_arena(&lqh->block);
     struct lqh_outcome *outcome = &lqh->outcome;
     uint64_t room = (uint64_t)config->memory.pages_max[RG_TRANSACTION] * PAGE_SIZE_BYTES / 16u /
                     config->ldm_count;
@@ -33,9 +32,9 @@ void lqh_outcome_init(struct lqh *lqh)
     while (size > ENTRIES_MIN && size * sizeof(struct lqh_outcome_entry) > room)
         size /= 2u;
     outcome->size = size;
-    outcome->entry = arena_alloc(arena, RG_TRANSACTION, size * sizeof(struct lqh_outcome_entry));
-    outcome->head = arena_alloc(arena, RG_TRANSACTION, size * sizeof(uint32_t));
-    ndbrequire(outcome->entry != NULL && outcome->head != NULL);
+    outcome->entry =
+        block_alloc(&lqh->block, RG_TRANSACTION, size * sizeof(struct lqh_outcome_entry));
+    outcome->head = block_alloc(&lqh->block, RG_TRANSACTION, size * sizeof(uint32_t));
     lqh_outcome_forget(lqh);
 }
 

@@ -362,12 +362,10 @@ void lqh_exec_FSSYNCREF(struct block *block, const struct signal *sig)
 void lqh_redo_init(struct lqh *lqh)
 {
     const struct node_config *config = block_config(&lqh->block);
-    struct arena *arena = block_arena(&lqh->block);
     if (config->diskless) return;
-    lqh->redo = arena_alloc(arena, RG_NODE, sizeof *lqh->redo);
+    lqh->redo = block_alloc(&lqh->block, RG_NODE, sizeof *lqh->redo);
     uint8_t *buffer =
-        arena_alloc(arena, RG_NODE, (size_t)config->redo_buffer_bytes + REDO_BLOCK_BYTES);
-    ndbrequire(lqh->redo != NULL && buffer != NULL);
+        block_alloc(&lqh->block, RG_NODE, (size_t)config->redo_buffer_bytes + REDO_BLOCK_BYTES);
     buffer += (REDO_BLOCK_BYTES - (uintptr_t)buffer % REDO_BLOCK_BYTES) % REDO_BLOCK_BYTES;
     const struct redo_config redo_config = {
         .cluster = config->cluster_id,

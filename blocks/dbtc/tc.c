@@ -54,11 +54,10 @@ static void tc_exec_READ_CONFIG_REQ(struct block *block, const struct signal *si
     jam();
     tc->own_node = config->own_node;
     tc->table_count = config->tables_max + 1u;
-    tc->table = arena_alloc(arena, RG_SCHEMA, tc->table_count * sizeof(struct tc_table *));
+    tc->table = block_alloc(block, RG_SCHEMA, tc->table_count * sizeof(struct tc_table *));
     tc->decode_size = table_def_size_max();
-    tc->decode_memory = arena_alloc(arena, RG_SCHEMA, tc->decode_size);
-    tc->range_out = arena_alloc(arena, RG_TRANSACTION, SCAN_RANGES_WORDS_MAX * 4u);
-    ndbrequire(tc->table != NULL && tc->decode_memory != NULL && tc->range_out != NULL);
+    tc->decode_memory = block_alloc(block, RG_SCHEMA, tc->decode_size);
+    tc->range_out = block_alloc(block, RG_TRANSACTION, SCAN_RANGES_WORDS_MAX * 4u);
     pool_init(&tc->tables, arena, RG_SCHEMA, sizeof(struct tc_table), config->tables_max);
     pool_init(&tc->connects, arena, RG_TRANSACTION, sizeof(struct tc_connect),
               config->transactions_max + config->scans_max);

@@ -16,8 +16,7 @@ void tc_lookup_init(struct tc *tc)
     uint32_t operations = block_config(&tc->block)->operations_max;
     pool_init(&tc->lookups, arena, RG_TRANSACTION, sizeof(struct tc_lookup), operations);
     pool_init(&tc->segments, arena, RG_TRANSACTION, sizeof(struct tc_segment), operations);
-    tc->attr = arena_alloc(arena, RG_TRANSACTION, LQHKEY_ATTR_WORDS_MAX * 4u);
-    ndbrequire(tc->attr != NULL);
+    tc->attr = block_alloc(&tc->block, RG_TRANSACTION, LQHKEY_ATTR_WORDS_MAX * 4u);
 }
 
 /* --- What the client wants of the row. --- */

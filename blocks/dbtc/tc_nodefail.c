@@ -8,9 +8,8 @@
 
 void tc_nodefail_init(struct tc *tc)
 {
-    tc->fail.ended = arena_alloc(block_arena(&tc->block), RG_TRANSACTION,
+    tc->fail.ended = block_alloc(&tc->block, RG_TRANSACTION,
                                  (DATA_NODE_ID_MAX + 1) * sizeof(struct tc_lost_life));
-    ndbrequire(tc->fail.ended != NULL);
 }
 
 bool tc_any_lost(const struct tc *tc, uint32_t nodes)

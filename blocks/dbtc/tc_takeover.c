@@ -18,14 +18,13 @@ void tc_takeover_init(struct tc *tc)
 {
     const struct node_config *config = block_config(&tc->block);
     struct arena *arena = block_arena(&tc->block);
-    tc->takeover.list = arena_alloc(arena, RG_TRANSACTION, TC_ORPHAN_LISTS * sizeof(uint32_t));
-    ndbrequire(tc->takeover.list != NULL);
+    tc->takeover.list = block_alloc(&tc->block, RG_TRANSACTION, TC_ORPHAN_LISTS * sizeof(uint32_t));
     pool_init(&tc->orphans, arena, RG_TRANSACTION, sizeof(struct tc_orphan),
               config->transactions_max);
     pool_init(&tc->orphan_ops, arena, RG_TRANSACTION, sizeof(struct tc_orphan_op),
               config->operations_max);
-    ndbrequire(pool_reserve(&tc->orphans, ORPHANS_KEPT));
-    ndbrequire(pool_reserve(&tc->orphan_ops, ORPHAN_OPS_KEPT));
+    block_reserved(RG_TRANSACTION, pool_reserve(&tc->orphans, ORPHANS_KEPT));
+    block_reserved(RG_TRANSACTION, pool_reserve(&tc->orphan_ops, ORPHAN_OPS_KEPT));
 }
 
 static uint32_t *list_of(const struct tc *tc, uint32_t tc_ref, uint32_t tc_trans)

@@ -61,6 +61,22 @@ too_large TransactionMemory=1M '(234: 1 Insufficient space|261: 1 Application er
 say "MaxNoOfConcurrentOperations: permanent, as it has all that there are"
 too_large $'MaxNoOfConcurrentTransactions=64\nMaxNoOfConcurrentOperations=64' '234: 1 Insufficient space, permanent'
 
+# too_small LIMIT: what the node needs from the beginning does not fit, and it says what to raise.
+too_small() {
+    write_config 1 1 "$1"
+    start_mgm --initial
+    wait_mgm
+    : >"$BOX/node1.out"
+    start_node 1
+    wait_text node1.out "Caused by error 2500: .*raise ${1%%=*}:"
+    unset 'NODE_PIDS[1]'
+    stop_cluster
+}
+
+say "SharedGlobalMemory: too small for what a node needs from the beginning"
+too_small SharedGlobalMemory=0
+too_small SharedGlobalMemory=1M
+
 say "SendBufferMemory, with a client that stops reading: others do not notice"
 start_cluster 1 1 $'TotalSendBufferMemory=1M\n[tcp default]\nSendBufferMemory=256K'
 client 0 "$BIN/limits_client" load 0 20000
