@@ -600,9 +600,11 @@ NDB_API void ndb_transaction_close(struct ndb_transaction *transaction);
  * key_record, which has all primary key columns, or for reads, updates and deletes is one of a
  * unique index: then the row is found by that key, in the same round trip, a committed read takes a
  * shared lock, and a NULL in the key is error 4203. Reads fill `row` by `record` (may be NULL: only
- * lock the row); with the same record and row for both, the key members are the key. Writes take
- * all columns of record (but see mask). Result: the operation, which lives until the transaction is
- * closed, or NULL with the error in ndb_transaction_error(). Own thread.
+ * lock the row); with the same record and row for both, the key members are the key. A committed
+ * read takes no part in the transaction: it sees nothing that this has changed and not committed,
+ * and may see what the same execute commits. Writes take all columns of record (but see mask).
+ * Result: the operation, which lives until the transaction is closed, or NULL with the error in
+ * ndb_transaction_error(). Own thread.
  */
 NDB_API struct ndb_operation *ndb_read(struct ndb_transaction *transaction,
                                        const struct ndb_record *key_record, const void *key_row,

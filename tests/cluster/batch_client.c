@@ -103,12 +103,13 @@ static void mixed(struct client *client)
 {
     struct ndb_transaction *t = begin(client);
     struct ndb_operation_options lock = {.lock = NDB_LOCK_EXCLUSIVE};
+    struct ndb_operation_options shared = {.lock = NDB_LOCK_SHARED};
     for (uint32_t key = 0; key < client->count; key++) {
         struct row row = row_of(key, 2);
         client->rows[key] = row_of(key, 99);
         if (key % 4 == 1)
             defined(t, ndb_read(t, client->record, &client->rows[key], client->record,
-                                &client->rows[key], NULL));
+                                &client->rows[key], &shared));
         defined(t, ndb_update(t, client->record, &row, client->record, &row, NULL));
         if (key % 4 == 2) /* Sees the update. */
             defined(t, ndb_read(t, client->record, &client->rows[key], client->record,
