@@ -40,24 +40,3 @@ for _ in $(seq 20); do # Longer than threads sleep without work.
 done
 load_and_compare 300
 stop_cluster
-
-say "nor is a thread that gets no processor"
-: >"$BOX/node1.out"
-start_cluster 1 1 $'TimeBetweenWatchDogCheck=70\nThreadConfig=main,rep,ldm,tc,recv'
-cpu=$(taskset -pc $$ | sed -E 's/.*: ([0-9]+).*/\1/')
-ldm=$(grep -lx 'ndb_ldm2' /proc/"${NODE_PIDS[1]}"/task/*/comm | xargs -n 1 dirname | xargs -n 1 basename)
-BUSY_PIDS=()
-for _ in 1 2 3 4; do
-    taskset -c "$cpu" bash -c "while [ -d '$BOX' ] && [ ! -e '$BOX/enough' ]; do for ((n = 0; n < 100000; n++)); do :; done; done" &
-    BUSY_PIDS+=($!)
-done
-taskset -pc "$cpu" "$ldm" >/dev/null
-chrt --idle -p 0 "$ldm" || fail "the thread cannot be starved"
-wait_text node1.out 'Watchdog: thread 2 \(ldm\) gets no processor'
-touch "$BOX/enough"
-wait "${BUSY_PIDS[@]}"
-want 0 "$BIN/ndb_mgm" -e '1 STATUS'
-want_text out 'Node 1: started'
-grep -q 'has not moved' "$BOX/node1.out" && fail "the watchdog reports a starved thread as stuck"
-load_and_compare 300
-stop_cluster
