@@ -634,7 +634,7 @@ static void test_no_checkpoint_of_its_own(void **state)
 static void test_rounds_go_on(void **state)
 {
     (void)state;
-    uint32_t seen[LCPN_CLEANING + 1] = {0};
+    uint32_t seen[LCPN_NAMING + 1] = {0};
     for (uint32_t victim = 1; victim <= 2; victim++) {
         for (uint32_t at = 0; at < 400; at += 3) {
             uint32_t done[NODES + 1] = {0};
@@ -663,7 +663,7 @@ static void test_rounds_go_on(void **state)
             end();
         }
     }
-    for (uint32_t i = 0; i <= LCPN_CLEANING; i++)
+    for (uint32_t i = 0; i <= LCPN_NAMING; i++)
         assert_int_not_equal(seen[i], 0);
 }
 
