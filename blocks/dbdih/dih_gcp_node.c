@@ -227,6 +227,7 @@ void dih_exec_GCP_NODE_SAVEREQ(struct block *block, const struct signal *sig)
     const struct gcp_node_savereq *req = SIG_PAYLOAD(sig, gcp_node_savereq);
     if (!from_master(dih, sig)) return;
     node->saver = ref_node(sig->sender);
+    node->copier = 0; /* A former master's: the new one has not asked for a copy yet. */
     if (dih->fail.failure_no != 0 && node->save_gci == req->gci) {
         jam(); /* Under way since the former master; the answer goes to the new one now. */
         return;
@@ -291,7 +292,7 @@ void dih_exec_COPY_GCIREQ(struct block *block, const struct signal *sig)
     struct gcp_node *node = &dih->gcp_node;
     const struct copy_gcireq *req = SIG_PAYLOAD(sig, copy_gcireq);
     if (!from_master(dih, sig)) return;
-    node->saver = ref_node(sig->sender);
+    node->copier = ref_node(sig->sender);
     if (dih->fail.failure_no != 0 && node->copy_gci == req->gci) {
         jam();
         return;
@@ -299,7 +300,7 @@ void dih_exec_COPY_GCIREQ(struct block *block, const struct signal *sig)
     if (dih->fail.failure_no != 0 && node->copy_gci == 0 && dih->sysfile.now.gci >= req->gci) {
         jam();
         struct copy_gciconf conf = {.incarnation = dih->incarnation, .gci = req->gci};
-        to_dih(dih, node->saver, GSN_COPY_GCICONF, &conf, sizeof(conf) / 4u);
+        to_dih(dih, node->copier, GSN_COPY_GCICONF, &conf, sizeof(conf) / 4u);
         return;
     }
     if (dih_diskless(dih) || node->save_gci != 0 || node->copy_gci != 0 ||
@@ -315,7 +316,7 @@ void dih_exec_COPY_GCIREQ(struct block *block, const struct signal *sig)
     sysfile_ends(dih, &sig->section[0]);
     if (!dih_include_copies(dih, req->gci, &members)) {
         struct copy_gciconf conf = {.incarnation = dih->incarnation, .gci = req->gci};
-        to_dih(dih, node->saver, GSN_COPY_GCICONF, &conf, sizeof(conf) / 4u);
+        to_dih(dih, node->copier, GSN_COPY_GCICONF, &conf, sizeof(conf) / 4u);
         return;
     }
     if (!node_mask_has(&members, dih_own(dih))) {
@@ -334,7 +335,7 @@ void gcp_node_copied(struct dih *dih)
     if (node->copy_gci == 0) return;
     jam();
     node->copy_gci = 0;
-    to_dih(dih, node->saver, GSN_COPY_GCICONF, &conf, sizeof(conf) / 4u);
+    if (node->copier != 0) to_dih(dih, node->copier, GSN_COPY_GCICONF, &conf, sizeof(conf) / 4u);
 }
 
 static void flush_done(struct dih *dih)

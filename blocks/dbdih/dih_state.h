@@ -69,7 +69,8 @@ enum gcp_node_state { GCPN_IDLE = 0, GCPN_HOLDING, GCPN_HELD, GCPN_FINISHING };
 struct gcp_node {
     uint32_t state;  /* enum gcp_node_state */
     uint32_t asker;  /* Whose question about an epoch it has to answer... */
-    uint32_t saver;  /* ...and about a GCI to be saved. */
+    uint32_t saver;  /* ...about a GCI to be saved, */
+    uint32_t copier; /* and for a system file of it; 0: nobody who is left. */
     uint32_t serial; /* sender_data of the requests to the own TCs. */
     uint32_t gci_hi; /* Epoch of the own TCs. */
     uint32_t gci_lo;

@@ -453,6 +453,62 @@ static void test_a_damaged_answer_after_a_loss(void **state)
     }
 }
 
+/* --- A system file that is written when the master dies. --- */
+
+static struct {
+    struct host *host;
+    struct io_request *request;
+} late[64];
+static uint32_t late_count;
+static bool disks_are_slow;
+
+static void slow_submit(struct host *host, struct io_request *request)
+{
+    const struct fake_disk *disk = &fake_disks[((struct fc_node *)host)->id];
+    if (!disks_are_slow || request->op != IO_WRITE ||
+        strncmp(disk->handle[request->file]->name, "D1/sysfile", 10) != 0) {
+        fake_disk_submit(host, request);
+        return;
+    }
+    assert_true(late_count < sizeof late / sizeof late[0]);
+    late[late_count].host = host;
+    late[late_count++].request = request;
+}
+
+static void end_slow_writes(void)
+{
+    disks_are_slow = false;
+    for (uint32_t i = 0; i < late_count; i++) {
+        if (fc_alive(fc, ((struct fc_node *)late[i].host)->id))
+            fake_disk_submit(late[i].host, late[i].request);
+    }
+    late_count = 0;
+}
+
+/* The former master has asked for the copy. Whenever that is done, the new one is told what it has
+ * asked itself, and nobody is taken for one who breaks the protocol. */
+static void test_a_copy_that_the_former_master_asked_for(void **state)
+{
+    (void)state;
+    uint32_t took_over = 0;
+    for (uint32_t at = 0; at < 240; at++) {
+        begin(true);
+        for (uint32_t id = 2; id <= NODES; id++)
+            fc->node[id].host.io_submit = slow_submit;
+        disks_are_slow = true;
+        for (uint32_t ms = 0; ms < 100 && late_count < NODES - 1u; ms++)
+            fc_run(fc, 1);
+        assert_int_equal(late_count, NODES - 1u);
+        die(1);
+        (void)fc_step(fc, NODES, 2, at);
+        took_over += dih_at(2)->president != 1;
+        end_slow_writes();
+        expect_going_on("slow copy", at, 1);
+        end();
+    }
+    assert_in_range(took_over, 20, 239);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +523,7 @@ int main(void)
         cmocka_unit_test(test_one_dies_in_a_stop),
         cmocka_unit_test(test_single_nodes_stop),
         cmocka_unit_test(test_a_damaged_answer_after_a_loss),
+        cmocka_unit_test(test_a_copy_that_the_former_master_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
