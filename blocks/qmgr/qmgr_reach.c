@@ -180,6 +180,7 @@ static void begin(struct qmgr *qmgr)
     memset(&reach->heard, 0, sizeof(reach->heard));
     memset(&reach->told, 0, sizeof(reach->told));
     memset(&reach->found, 0, sizeof(reach->found));
+    memset(&reach->losers, 0, sizeof(reach->losers)); /* Of a former view, perhaps. */
     node_mask_add(&reach->map.known, own);
     (void)update_row(qmgr, false);
     for
@@ -729,7 +730,10 @@ void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig)
     node_mask_join(&qmgr->reach.fenced_by[node], &condemned);
     qmgr_newcomers(qmgr, &known);
     qmgr->beat.told_ms[node] = node_mask_has(&known, node) ? 0 : rep->patience_ms;
-    if (rep->lost != 0) node_mask_add(&qmgr->reach.losers, node);
+    if (rep->lost != 0)
+        node_mask_add(&qmgr->reach.losers, node);
+    else
+        node_mask_remove(&qmgr->reach.losers, node);
     node_mask_keep(&condemned, &known);
     if (!qmgr->reach.running && !node_mask_empty(&condemned)) begin(qmgr);
     bool news = is_news(qmgr, node, rep);

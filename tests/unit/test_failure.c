@@ -200,6 +200,24 @@ static void says(struct qmgr *to, uint32_t node, struct fail_reach_rep rep)
     qmgr_exec_FAIL_REACH_REP(&to->block, &sig);
 }
 
+/* What a node said of losses before the last failure was agreed on says nothing of those that are
+ * left: it is asked again. */
+static void test_losses_of_a_former_view(void **state)
+{
+    (void)state;
+    forget();
+    start_and_wait(4, 2, 0);
+    struct qmgr *qmgr = qmgr_at(1);
+    says(qmgr, 3, (struct fail_reach_rep){.row = qmgr->join.members, .lost = 1});
+    says(qmgr, 4, (struct fail_reach_rep){.row = qmgr->join.members, .lost = 1});
+    assert_true(node_mask_has(&qmgr->reach.losers, 3));
+    says(qmgr, 3, (struct fail_reach_rep){.row = qmgr->join.members});
+    assert_false(node_mask_has(&qmgr->reach.losers, 3));
+    asleep[4] = true; /* It is silent, and does not say the opposite. */
+    qmgr_suspect(qmgr, 4, false, "as the test wants");
+    assert_true(node_mask_empty(&qmgr->reach.losers));
+}
+
 /* Node 4 tells node 1 that node 3, silent there, does not reach node 2, which has answered. When
  * node 3 says so itself, it is news: node 2 is asked again. */
 static void test_own_word_behind_a_told_one(void **state)
@@ -646,6 +664,7 @@ int main(void)
         T(test_a_node_with_most_links_broken_leaves),
         T(test_three_that_do_not_reach_each_other),
         T(test_rows_of_nodes_that_were_silent),
+        T(test_losses_of_a_former_view),
         T(test_own_word_behind_a_told_one),
         T(test_a_president_that_is_in_the_way),
         T(test_one_way),
