@@ -83,13 +83,13 @@ static void client_heard(struct qmgr *qmgr, struct qmgr_client *client)
     client->missed = 0;
 }
 
-/* Intervals more than in quiet times: it is starved, or this node is. */
+/* Intervals more than in quiet times, begun ones too: it is starved, or this node is. */
 static uint32_t client_missed_more(const struct qmgr *qmgr, const struct qmgr_client *client)
 {
     uint32_t interval = block_config(&qmgr->block)->heartbeat_db_api_ms;
     uint32_t own = qmgr_patience_own_ms(qmgr);
     uint32_t late = beat_patience_ms(beat_spread_ms(&client->late, now_ms(&qmgr->block)), interval);
-    return (late > own ? late : own) / interval;
+    return ((late > own ? late : own) + interval - 1u) / interval;
 }
 
 /* However late it comes, an own stall is one interval: what clients have said meanwhile is read
