@@ -11,7 +11,7 @@
 
 #include "tools/tool_json.h"
 
-#define BATCH_ROWS  128u
+#define BATCH_ROWS  32u /* No more than the least MaxDMLOperationsPerTransaction. */
 #define BATCHES_MAX 16u /* On their way at a time: 2048 of a node's 32768 operation records. */
 #define NO_SUCH_ROW 626
 

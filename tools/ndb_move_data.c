@@ -16,7 +16,7 @@
 #include "tools/number_seen.h"
 #include "tools/tool_json.h"
 
-#define BATCH_ROWS  64u
+#define BATCH_ROWS  16u /* Inserted and deleted: the least MaxDMLOperationsPerTransaction. */
 #define NO_SUCH_ROW 626
 #define NONE        UINT32_MAX
 
