@@ -18,7 +18,8 @@ bool api_tx_row_is_lost(const struct api_tx *tx, struct api_op *op)
            api_op_replica_lost(op, &tx->lost);
 }
 
-/* Of a batch in parts: the operation that the coordinator's answer is asked for with waits. */
+/* The batch goes in parts, and the operation with which the coordinator's answer is asked for still
+ * waits. */
 static bool answer_to_be_asked(const struct api_tx *tx)
 {
     return tx->execute_op != NULL && tx->execute_op->state == OP_DEFINED;

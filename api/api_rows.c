@@ -10,7 +10,7 @@
 #include "signals/attr.h"
 
 #define ROWS_WORDS (128u * 1024u) /* A quarter of SendBufferMemory's default. */
-#define HEAD_WORDS 16u            /* Of an answer, and its share of a frame. */
+#define HEAD_WORDS 16u            /* What an answer has before its row, and its share of a frame. */
 
 static uint32_t column_words(const struct table_column *column)
 {

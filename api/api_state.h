@@ -70,7 +70,7 @@ struct api_table {
     struct table_def *def;
     uint32_t fragments;
     uint32_t partitions; /* The first fragments; behind them their copies: dict.h. */
-    uint32_t row_words;  /* Of the longest answer to a read of all columns. */
+    uint32_t row_words;  /* The longest answer to a read of all columns has so many. */
     uint32_t replicas;
     uint32_t buckets;
     const uint32_t *nodes;         /* fragments * replicas */
@@ -397,9 +397,9 @@ void api_exec_TCROLLBACKREP(struct api_client *client, const uint32_t *words);
 void api_exec_TRANSID_AI(struct api_client *client, const uint32_t *words);
 
 /* api_rows.c: the room that rows under way need. */
-/* Of the longest row of a table, as an answer. */
+/* How many words the longest row of a table has as an answer. */
 uint32_t api_row_words(const struct table_def *def);
-/* Of an operation that reads `attrs`; a program may read anything, once. */
+/* The same for an operation that reads `attrs`; a program may read anything, once. */
 uint32_t api_op_row_words(const struct api_table *table, bool program, const uint32_t *attrs,
                           uint32_t count);
 /* May `words` more be asked for? */

@@ -373,8 +373,8 @@ bool io_needs_port(struct ndb_cluster_connection *connection, uint32_t node);
 bool ndb_may_wait(ndb_t *ndb);
 /* Creates a table by its definition. 0, or -1 with the ndb_t's error. */
 int ndb_table_make(ndb_t *ndb, const struct table_def *def, uint32_t timeout_ms);
-/* The table of the counters (counter.h). `make`: it is made when there is none. NULL, with the ndb_t's
- * error. */
+/* The table of the counters (counter.h). `make`: it is made when there is none. NULL, with the
+ * ndb_t's error. */
 struct ndb_table *counters_open(ndb_t *ndb, bool make, uint32_t timeout_ms);
 
 /* ndb_run.c */

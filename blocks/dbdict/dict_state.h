@@ -235,8 +235,8 @@ struct dict_lost {
     uint32_t asked_no;        /* SCHEMA_TAKEOVER_REQ of a failure that is not known here yet, */
     uint32_t asked_by;        /* and who asks. */
     struct node_mask waiting; /* New master: SCHEMA_TAKEOVER_CONFs. */
-    struct schema_takeover_conf trans; /* Of those that have come: where the first ones are. */
-    struct node_mask without;          /* Of them: who has none, */
+    struct schema_takeover_conf trans; /* Where the first ones are that have come. */
+    struct node_mask without;          /* Who among them has none, */
     struct node_mask back;             /* and who is on the way back. */
     bool abort;                        /* Somebody aborts. */
     bool ready;                        /* All have prepared. */

@@ -45,8 +45,9 @@ void dih_exec_LCP_LIST_REQ(struct block *block, const struct signal *sig)
     sig_send(block, sig->sender, GSN_LCP_LIST_CONF, PRIO_B, &conf);
 }
 
-/* Of what DICT says while the node starts, the system files of its next incarnation know. Those of
- * a change say it before anything that is committed to a new table can count as durable. */
+/* What DICT says while the node starts comes into the system files with its next incarnation. What
+ * it says of a change is there before anything that is committed to a new table can count as
+ * durable. */
 void dih_exec_SCHEMA_WRITTEN_ORD(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);

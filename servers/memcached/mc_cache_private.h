@@ -27,7 +27,7 @@ struct mc_item {
     struct mc_value *value;        /* Held; never NULL. */
     uint64_t hash;
     uint64_t cas;
-    uint64_t era; /* Of its space when it was made: in a later one it is none any more. */
+    uint64_t era; /* Its space had this one when it was made: in a later one it is none any more. */
     uint32_t flags;
     uint32_t expiry;
     uint64_t used;     /* Nanoseconds of a clock: the order over all shards. */
@@ -70,7 +70,7 @@ struct mc_place {
     struct mc_shard *shard;
     struct mc_name name;
     uint64_t hash;
-    uint64_t era; /* Of the name's space. */
+    uint64_t era; /* The name's space has this one. */
     uint32_t now;
 };
 

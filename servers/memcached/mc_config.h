@@ -19,8 +19,9 @@ enum mc_access { MC_BY_PRIMARY_KEY = 0, MC_BY_UNIQUE_INDEX, MC_BY_ORDERED_INDEX 
 struct mc_container {
     char name[51];
     uint32_t number; /* Of all containers that this process has had; never 0. */
-    /* Of its table and key columns: containers that share it have the same names for the same rows,
-       whatever they show of them. Never 0. It is a hash: others may have it, too. */
+    /* This number stands for its table and key columns: containers that share it have the same
+       names for the same rows, whatever they show of them. Never 0. It is a hash: others may have
+       it, too. */
     uint32_t rows;
     /* `rows` of those that lead to the same rows by names that cannot be compared: by other
        columns, or to the parts of this one's large values. */

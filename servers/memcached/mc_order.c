@@ -48,7 +48,7 @@ static uint32_t slot_of(struct mc_job *job)
     return job->slot;
 }
 
-/* Of all rows that have names of that space. */
+/* The slot stands for all rows that have names of that space. */
 static uint32_t slot_of_all(uint32_t space)
 {
     return slot_of_name(&(struct mc_name){.space = space});

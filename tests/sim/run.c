@@ -498,7 +498,8 @@ static void check_churn_rows(struct run *run, struct session *session)
     }
 }
 
-/* Of each batch some rows: there when the row that leads is, with the values behind its own. */
+/* Some rows of each batch are looked at: they are there when the row that leads is, with the values
+ * behind its own. */
 static void check_batches(struct run *run, struct session *session)
 {
     uint32_t sessions = run->swarm.clients * run->swarm.sessions;

@@ -72,7 +72,7 @@ struct swarm {
     bool counters; /* Rows have a column for them. */
     uint32_t faults;
     uint32_t accounts, registers, statics, churn_tables, churn_keys;
-    uint32_t batch_rows; /* Of a large batch; 0 = there are none. */
+    uint32_t batch_rows; /* A large batch has so many; 0 = there are none. */
     uint32_t key_kind[TABLES_MAX];
     uint32_t table_flags;
     uint32_t copied; /* Bit of each table that is fully replicated. */
