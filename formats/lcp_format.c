@@ -30,6 +30,7 @@ const char *lcp_fault_text(enum lcp_fault fault)
         [LCP_MISSING] = "missing",
         [LCP_STALE] = "not the one that D1/sysfile.0 and .1 name: of an earlier time, or life",
         [LCP_AHEAD] = "newer than D1/sysfile.0 and .1, which are of an earlier time",
+        [LCP_OTHER_LIFE] = "belongs to a former life of this node",
     };
     return (uint32_t)fault < LCP_FAULT_COUNT ? texts[fault] : "unknown";
 }
@@ -37,8 +38,8 @@ const char *lcp_fault_text(enum lcp_fault fault)
 void lcp_fault_say(enum lcp_fault fault, uint32_t format, char text[LCP_FAULT_SIZE])
 {
     if (fault == LCP_OTHER_FORMAT)
-        snprintf(text, LCP_FAULT_SIZE, "format number %u, this program reads %u", format,
-                 LCP_FORMAT);
+        snprintf(text, LCP_FAULT_SIZE, "format number %u, this program reads %u, of lists also %u",
+                 format, LCP_FORMAT, LCP_LIST_FORMAT);
     else
         snprintf(text, LCP_FAULT_SIZE, "%s", lcp_fault_text(fault));
 }
@@ -222,7 +223,7 @@ enum lcp_fault lcp_ctl_check(const struct lcp_ctl *ctl, const struct lcp_ident *
 void lcp_part_seal(struct lcp_part *part)
 {
     part->magic = LCP_PART_MAGIC;
-    part->format = LCP_FORMAT;
+    part->format = LCP_LIST_FORMAT;
     uint64_t sum = sum_of(part, sizeof *part, 0);
     part->sum_lo = (uint32_t)sum;
     part->sum_hi = (uint32_t)(sum >> 32);
@@ -233,13 +234,13 @@ enum lcp_fault lcp_part_check(const struct lcp_part *part, const struct lcp_iden
 {
     if (part->magic != LCP_PART_MAGIC) return LCP_NO_MAGIC;
     if (sum_of(part, sizeof *part, 0) != u64_of(part->sum_lo, part->sum_hi)) return LCP_CHECKSUM;
-    if (part->format != LCP_FORMAT) return LCP_OTHER_FORMAT;
+    if (part->format != LCP_FORMAT && part->format != LCP_LIST_FORMAT) return LCP_OTHER_FORMAT;
     if (ident != NULL &&
         (part->cluster_lo != ident->cluster_lo || part->cluster_hi != ident->cluster_hi))
         return LCP_OTHER_CLUSTER;
     if (ident != NULL && part->node != ident->node) return LCP_OTHER_NODE;
     if (instance != 0 && part->instance != instance) return LCP_OTHER_FILE;
-    if (part->slot != slot || part->number % 2u != slot) return LCP_OTHER_FILE;
+    if (lcp_part_slot(part) != slot || part->number % 2u != slot) return LCP_OTHER_FILE;
     if (part->block != block) return LCP_ORDER;
     if (part->blocks <= block || part->count > LCP_PART_ENTRIES) return LCP_SIZE;
     return LCP_GOOD;

@@ -11,12 +11,13 @@
  * docs/protocols/checkpoint.md has the picture. All numbers are little-endian words. Functions are
  * pure: they touch nothing but their arguments, so tools and tests use them as the blocks do.
  */
-#define LCP_FORMAT     3u     /* Places of rows are part of it: columns, slots of a page. */
-#define LCP_ALIGN      4096u  /* File sizes and writes are multiples of it. */
-#define LCP_RAW_TARGET 24576u /* A block is closed when so many bytes of rows are in it, */
-#define LCP_RAW_MAX    65536u /* which with the longest row on top are no more than this. */
-#define LCP_FILES_MAX  8u     /* After eight checkpoints every page has been written again. */
-#define LCP_NAME_MAX   64u
+#define LCP_FORMAT      3u     /* Places of rows are part of it: columns, slots of a page. */
+#define LCP_LIST_FORMAT 4u     /* Of lists; 3 had no life. */
+#define LCP_ALIGN       4096u  /* File sizes and writes are multiples of it. */
+#define LCP_RAW_TARGET  24576u /* A block is closed when so many bytes of rows are in it, */
+#define LCP_RAW_MAX     65536u /* which with the longest row on top are no more than this. */
+#define LCP_FILES_MAX   8u     /* After eight checkpoints every page has been written again. */
+#define LCP_NAME_MAX    64u
 
 #define LCP_DATA_MAGIC  0x4450434Cu /* "LCPD" */
 #define LCP_BLOCK_MAGIC 0x4250434Cu /* "LCPB" */
@@ -48,12 +49,13 @@ enum lcp_fault {
     LCP_TRUNCATED,
     LCP_TAIL, /* Something stands behind the end. */
     LCP_COMPRESSION,
-    LCP_COUNTS,  /* Sums of rows, pages or blocks differ. */
-    LCP_ROW,     /* The table can have no such row. */
-    LCP_LACKING, /* Rows that a newer file counts on are not there. */
-    LCP_MISSING, /* No such file. */
-    LCP_STALE,   /* A list that is older than the system files say, or of another life. */
-    LCP_AHEAD,   /* A list that is newer than the system files can be. */
+    LCP_COUNTS,     /* Sums of rows, pages or blocks differ. */
+    LCP_ROW,        /* The table can have no such row. */
+    LCP_LACKING,    /* Rows that a newer file counts on are not there. */
+    LCP_MISSING,    /* No such file. */
+    LCP_STALE,      /* A list that is older than the system files say, or of another life. */
+    LCP_AHEAD,      /* A list that is newer than the system files can be. */
+    LCP_OTHER_LIFE, /* Of a former life of the node, which had another log. */
     LCP_FAULT_COUNT
 };
 const char *lcp_fault_text(enum lcp_fault fault);
@@ -217,7 +219,8 @@ struct lcp_ctl {
     uint32_t file_count;
     struct lcp_ctl_file file[LCP_FILES_MAX]; /* Oldest first. */
     uint32_t part; /* Number of the LDM's newest list when this was written; 0 = there was none. */
-    uint32_t unused[909];
+    uint32_t life; /* Of the LDM's redo log; 0 = it has none, or who wrote this has not known. */
+    uint32_t unused[908];
 };
 static_assert(sizeof(struct lcp_ctl) == LCP_ALIGN, "one aligned write");
 
@@ -245,11 +248,11 @@ struct lcp_part {
     uint32_t cluster_hi;
     uint32_t node;
     uint32_t instance;
-    uint32_t slot;     /* 0 or 1, as in the name. */
-    uint32_t number;   /* The greater one of the two is newer; its slot is number % 2. */
-    uint32_t lcp_id;   /* The round that ended. */
-    uint32_t tail_gci; /* Fragments that are not listed have no records of older GCIs. */
-    uint32_t block;    /* 0, 1, ... */
+    uint32_t slot_life; /* lcp_part_slot(), lcp_part_life() */
+    uint32_t number;    /* The greater one of the two is newer; its slot is number % 2. */
+    uint32_t lcp_id;    /* The round that ended. */
+    uint32_t tail_gci;  /* Fragments that are not listed have no records of older GCIs. */
+    uint32_t block;     /* 0, 1, ... */
     uint32_t blocks;
     uint32_t count;  /* Entries in this block. */
     uint32_t before; /* Check of the list before this one; 0: there was none, or who wrote it has
@@ -257,6 +260,27 @@ struct lcp_part {
     struct lcp_part_entry entry[LCP_PART_ENTRIES];
 };
 static_assert(sizeof(struct lcp_part) == LCP_ALIGN, "one aligned block");
+
+/*
+ * slot_life:
+ *
+ *   31                           8 7           0
+ *  +------------------------------+-------------+
+ *  |  life of the LDM's redo log  |    slot     |   slot: 0 or 1, as in the name; life 0: the log
+ *  +------------------------------+-------------+   has none, or the list is of format 3
+ */
+static inline uint32_t lcp_part_slot_life(uint32_t slot, uint32_t life)
+{
+    return life << 8 | slot;
+}
+static inline uint32_t lcp_part_slot(const struct lcp_part *part)
+{
+    return part->slot_life & 0xFFu;
+}
+static inline uint32_t lcp_part_life(const struct lcp_part *part)
+{
+    return part->slot_life >> 8;
+}
 
 void lcp_part_seal(struct lcp_part *part);
 /* `ident` (its cluster and node) may be NULL, `instance` 0: any. */

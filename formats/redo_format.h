@@ -98,6 +98,10 @@ static inline uint64_t redo_lsn_base(uint64_t lsn)
 {
     return lsn - redo_lsn_pages(lsn);
 }
+static inline uint32_t redo_lsn_life(uint64_t lsn)
+{
+    return (uint32_t)(lsn >> REDO_LSN_PAGE_BITS);
+}
 static inline uint64_t redo_check(const struct redo_page_head *head)
 {
     return head->check_lo | (uint64_t)head->check_hi << 32;

@@ -88,8 +88,8 @@ static void ctl_read(struct tool *tool, const char *name, FILE *file)
     }
     if (tool->check) return;
     ident_print(name, "control", &ctl.ident);
-    printf(", number %u, checkpoint %u, GCI %u..%u, %u pages\n", ctl.number, ctl.lcp_id,
-           ctl.start_gci, ctl.end_gci, ctl.pages);
+    printf(", number %u, checkpoint %u, GCI %u..%u, %u pages, log's life %06x\n", ctl.number,
+           ctl.lcp_id, ctl.start_gci, ctl.end_gci, ctl.pages, ctl.life);
     for (uint32_t i = 0; i < ctl.file_count; i++) {
         const struct lcp_ctl_file *data = &ctl.file[i];
         printf("  file %u: %s, GCI %u, %u blocks, %u pages, of %u changed rows only, %llu rows, "
@@ -118,9 +118,9 @@ static void part_read(struct tool *tool, const char *name, FILE *file)
         if (tool->check) continue;
         if (block == 0)
             printf("%s: list, cluster %016llx, node %u, LDM %u, number %u, checkpoint %u, log from "
-                   "GCI %u\n",
+                   "GCI %u, of life %06x\n",
                    name, (unsigned long long)u64_of(part.cluster_lo, part.cluster_hi), part.node,
-                   part.instance, part.number, part.lcp_id, part.tail_gci);
+                   part.instance, part.number, part.lcp_id, part.tail_gci, lcp_part_life(&part));
         for (uint32_t i = 0; i < part.count; i++)
             printf("  table %u version %u, fragment %u: control file %u, %u KB\n",
                    part.entry[i].place >> 16, part.entry[i].version, part.entry[i].place & 0xFFFFu,

@@ -117,6 +117,12 @@ uint32_t backup_end_gci_min(const struct backup *backup)
     return backup->round.start_gci == 0 ? 0 : backup->round.start_gci - 1u;
 }
 
+uint32_t backup_log_life(const struct backup *backup)
+{
+    uint32_t life;
+    return lqh_log_life(backup->lqh, &life) ? life : 0;
+}
+
 void backup_round_begin(struct backup *backup, uint32_t sender, const struct lcp_part_req *req)
 {
     ndbrequire(backup->state == BACKUP_IDLE); /* DIH has one round at a time. */

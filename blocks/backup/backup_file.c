@@ -245,6 +245,7 @@ static void ctl_fill(struct backup *backup, const struct backup_frag *frag)
     ctl->lcp_id = backup->round.lcp_id;
     ctl->start_gci = backup->round.start_gci;
     ctl->part = backup->part.number;
+    ctl->life = backup_log_life(backup);
     ctl->pages = now->pages;
     ctl->seq = frag->seq;
     ctl->end_gci = frag->end_gci;

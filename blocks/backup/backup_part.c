@@ -67,7 +67,7 @@ static void block_fill(struct backup *backup, struct lcp_part *to)
     to->node = config->own_node;
     to->instance = own_instance(backup);
     to->number = part->number + 1u;
-    to->slot = to->number % 2u;
+    to->slot_life = lcp_part_slot_life(to->number % 2u, backup_log_life(backup));
     to->lcp_id = backup->round.lcp_id;
     to->tail_gci = part->tail_new;
     to->block = part->block++;

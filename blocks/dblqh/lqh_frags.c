@@ -1,7 +1,10 @@
-/* lqh_frags.c -- walks the fragments of this instance for checkpoints. */
+/* lqh_frags.c -- walks the fragments of this instance for checkpoints, and knows which life they
+ * are of. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_frags.h"
+#include "blocks/dblqh/lqh_redo.h"
 #include "blocks/dblqh/lqh_state.h"
+#include "kernel/base/u64.h"
 
 #define WALK_STEP 256u /* Tables and fragments looked at per call. */
 
@@ -50,4 +53,14 @@ bool lqh_frag_get(const struct block *block, uint32_t table_id, uint32_t fragmen
     if (table->frags[fragment_id] == REF_NONE) return false;
     *frag = frag_of(table, fragment_id);
     return true;
+}
+
+bool lqh_log_life(const struct block *block, uint32_t *life)
+{
+    const struct lqh_redo *redo = ((const struct lqh *)(const void *)block)->redo;
+    const struct recover_req *req = &redo->recover.req;
+    bool running = redo->log.state == REDO_RUNNING;
+    uint64_t lsn = running ? redo->log.lsn : u64_of(req->lsn_lo, req->lsn_hi);
+    *life = redo_lsn_life(lsn);
+    return running || lsn != 0;
 }

@@ -1,4 +1,5 @@
-/* lqh_frags.h -- DBLQH's fragments for BACKUP and RESTORE of its instance group. */
+/* lqh_frags.h -- DBLQH's fragments, and the life of its redo log, for BACKUP and RESTORE of its
+ * instance group. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "kernel/block.h"
@@ -28,3 +29,7 @@ enum lqh_frag_step lqh_frag_next(const struct block *lqh, struct lqh_frag_positi
 /* A fragment that is here, whatever its table's state; false when it is not. */
 bool lqh_frag_get(const struct block *lqh, uint32_t table_id, uint32_t fragment_id,
                   struct lqh_frag *frag);
+
+/* The life of the instance's redo log: of the one that runs, or that must be there when the
+ * instance recovers. False: it is not known. 0: made before logs had lives. */
+bool lqh_log_life(const struct block *lqh, uint32_t *life);

@@ -137,6 +137,7 @@ static uint32_t exit_of(const struct restore_frag_ref *ref)
     case LCP_LACKING:
     case LCP_MISSING:
     case LCP_STALE:
+    case LCP_OTHER_LIFE:
     case LCP_FAULT_COUNT:
         break;
     }

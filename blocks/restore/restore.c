@@ -59,6 +59,18 @@ uint64_t restore_bytes(const struct block *block)
     return ((const struct restore *)(const void *)block)->bytes;
 }
 
+bool restore_foreign(enum lcp_fault fault)
+{
+    return fault == LCP_OTHER_CLUSTER || fault == LCP_OTHER_NODE || fault == LCP_OTHER_FORMAT ||
+           fault == LCP_OTHER_LIFE;
+}
+
+bool restore_of_this_life(const struct restore *restore, uint32_t life)
+{
+    uint32_t own;
+    return life == 0 || !lqh_log_life(restore->lqh, &own) || life == own;
+}
+
 static bool memory_make(struct restore *restore)
 {
     struct arena *arena = block_arena(&restore->block);

@@ -49,6 +49,7 @@ static void slot_judge(struct restore *restore)
 {
     const struct lcp_ctl *ctl = restore->ctl[restore->slot];
     enum lcp_fault fault = lcp_ctl_check(ctl, &restore->ident, restore->slot);
+    if (fault == LCP_GOOD && !restore_of_this_life(restore, ctl->life)) fault = LCP_OTHER_LIFE;
     if (fault == LCP_OTHER_TABLE && ctl->ident.table == restore->ident.table &&
         ctl->ident.fragment == restore->ident.fragment) {
         jam(); /* A former table of this number, whose files were being removed. */
@@ -69,11 +70,6 @@ void restore_ctl_read(struct restore *restore)
     slot_judge(restore);
     restore->state = RESTORE_CTL_CLOSING;
     fs_close(&restore->block, ASK_CTL_CLOSE, restore->file);
-}
-
-static bool foreign(enum lcp_fault fault)
-{
-    return fault == LCP_OTHER_CLUSTER || fault == LCP_OTHER_NODE || fault == LCP_OTHER_FORMAT;
 }
 
 /* The next control file that is not to be used goes; then the data files' turn comes. */
@@ -137,7 +133,7 @@ static void choose(struct restore *restore)
     for (uint32_t slot = 0; slot < 2u; slot++) {
         const struct restore_failure *failure = &restore->ctl_failure[slot];
         bool fatal = failure->error != 0 &&
-                     (failure->error != ERR_CHECKPOINT_DAMAGED || foreign(failure->fault));
+                     (failure->error != ERR_CHECKPOINT_DAMAGED || restore_foreign(failure->fault));
         if (fatal) {
             restore->failure = *failure;
             restore_done(restore);

@@ -79,6 +79,8 @@ static bool block_take(struct restore *restore, const struct lcp_part *block)
     if (fault == LCP_GOOD && no > 0 && block->number != part->number) fault = LCP_OTHER_FILE;
     if (fault == LCP_GOOD && (uint64_t)block->blocks * LCP_ALIGN != restore->size)
         fault = restore->size < (uint64_t)block->blocks * LCP_ALIGN ? LCP_TRUNCATED : LCP_TAIL;
+    if (fault == LCP_GOOD && !restore_of_this_life(restore, lcp_part_life(block)))
+        fault = LCP_OTHER_LIFE;
     if (fault != LCP_GOOD) {
         slot_note(restore, ERR_CHECKPOINT_DAMAGED, fault, restore->asked);
         restore->ctl_failure[restore->slot].format = block->format;
@@ -115,15 +117,10 @@ void restore_part_read(struct restore *restore, uint32_t bytes)
     slot_close(restore);
 }
 
-static bool foreign(enum lcp_fault fault)
-{
-    return fault == LCP_OTHER_CLUSTER || fault == LCP_OTHER_NODE || fault == LCP_OTHER_FORMAT;
-}
-
 static bool fatal(const struct restore_failure *failure)
 {
     return failure->error != 0 &&
-           (failure->error != ERR_CHECKPOINT_DAMAGED || foreign(failure->fault));
+           (failure->error != ERR_CHECKPOINT_DAMAGED || restore_foreign(failure->fault));
 }
 
 static void slot_missing(struct restore *restore, uint32_t slot)

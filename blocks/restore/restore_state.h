@@ -141,6 +141,11 @@ void restore_fail(struct restore *restore, const char *name, uint32_t error, enu
 
 void restore_go(struct restore *restore); /* The lists have been read. */
 
+/* What no crash leaves: whatever the other one of two says, it is not this node's. */
+bool restore_foreign(enum lcp_fault fault);
+/* Is this the life of the LDM's redo log, as far as both are known? */
+bool restore_of_this_life(const struct restore *restore, uint32_t life);
+
 /* restore_part.c */
 void restore_part_begin(struct restore *restore);
 void restore_part_opened(struct restore *restore, uint32_t file, uint64_t size);

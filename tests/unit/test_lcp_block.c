@@ -58,6 +58,16 @@ bool lqh_frag_get(const struct block *lqh, uint32_t table_id, uint32_t fragment_
     return true;
 }
 
+/* Of a log that is as old as its checkpoints, or of another one. */
+static uint32_t log_life = 0x123456u;
+
+bool lqh_log_life(const struct block *lqh, uint32_t *life)
+{
+    (void)lqh;
+    *life = log_life;
+    return true;
+}
+
 enum lqh_frag_step lqh_frag_next(const struct block *lqh, struct lqh_frag_position *position,
                                  struct lqh_frag *frag)
 {
@@ -776,6 +786,33 @@ static uint32_t start_with(const struct sysfile_list *list)
     return error;
 }
 
+/* Lists of before the log was made anew, while the system files name none; and those that do not
+ * say of which log they are. */
+static void test_lists_of_a_former_life(void **state)
+{
+    (void)state;
+    const struct sysfile_list none = {0, 0};
+    uint32_t life = log_life;
+    for (uint32_t known = 0; known < 2u; known++) {
+        log_life = known != 0 ? life : 0;
+        rig_start(510);
+        change_some(300);
+        assert_true(checkpoint(false));
+        sim_power_cut(world, 1, 0);
+        assert_int_equal(start_with(&none), 0);
+        log_life = life + 1u;
+        assert_int_equal(start_with(&none), known != 0 ? ERR_CHECKPOINT_DAMAGED : 0);
+        if (known != 0) {
+            assert_int_equal(why.fault, LCP_OTHER_LIFE);
+            assert_string_equal(why_name, "LCP/part0.ctl0");
+        }
+        log_life = life;
+        assert_int_equal(start_with(&none), 0); /* Nothing is lost by it. */
+        named = (struct sysfile){.lists_known = 0};
+        rig_stop();
+    }
+}
+
 /* What the lists must be the system files say: none of them, an older one, one of another life and
  * one that those files are too old for are told from the right one, and named. */
 static void test_named_lists(void **state)
@@ -880,7 +917,7 @@ int main(void)
         cmocka_unit_test(test_power_cuts),  cmocka_unit_test(test_errors),
         cmocka_unit_test(test_damage),      cmocka_unit_test(test_missing_files),
         cmocka_unit_test(test_drop),        cmocka_unit_test(test_no_record),
-        cmocka_unit_test(test_named_lists),
+        cmocka_unit_test(test_named_lists), cmocka_unit_test(test_lists_of_a_former_life),
     };
     int result = cmocka_run_group_tests(tests, NULL, NULL);
     free(entries);

@@ -353,7 +353,7 @@ static void test_former_format(void **state)
     assert_int_equal(ctl.format, 3);
     char text[LCP_FAULT_SIZE];
     lcp_fault_say(LCP_OTHER_FORMAT, head.format, text);
-    assert_string_equal(text, "format number 2, this program reads 3");
+    assert_string_equal(text, "format number 2, this program reads 3, of lists also 4");
     lcp_fault_say(LCP_CHECKSUM, head.format, text);
     assert_string_equal(text, lcp_fault_text(LCP_CHECKSUM));
     assert_string_equal(lcp_fault_text(LCP_LACKING),

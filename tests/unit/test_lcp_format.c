@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include "formats/lcp_stream.h"
@@ -310,6 +311,35 @@ static void test_ctl(void **state)
     assert_int_equal(lcp_ctl_check(&ctl, &ident, 1), LCP_ORDER);
 }
 
+/* A list has slot and life of the log in one word; one of the format before has the slot alone. */
+static void test_list(void **state)
+{
+    (void)state;
+    struct lcp_part part = {.cluster_lo = ident.cluster_lo,
+                            .cluster_hi = ident.cluster_hi,
+                            .node = ident.node,
+                            .instance = 2,
+                            .slot_life = lcp_part_slot_life(1, 0xFEDCBAu),
+                            .number = 7,
+                            .blocks = 1,
+                            .count = LCP_PART_ENTRIES};
+    lcp_part_seal(&part);
+    assert_int_equal(lcp_part_check(&part, &ident, 2, 1, 0), LCP_GOOD);
+    assert_int_equal(lcp_part_check(&part, &ident, 2, 0, 0), LCP_OTHER_FILE);
+    assert_int_equal(lcp_part_life(&part), 0xFEDCBAu);
+    for (uint32_t format = 2; format <= 5u; format++) {
+        part.format = format;
+        part.slot_life = 1;
+        uint64_t sum = XXH3_64bits(&part.format, sizeof part - offsetof(struct lcp_part, format));
+        part.sum_lo = (uint32_t)sum;
+        part.sum_hi = (uint32_t)(sum >> 32);
+        bool good = format == 3 || format == 4;
+        assert_int_equal(lcp_part_check(&part, &ident, 2, 1, 0),
+                         good ? LCP_GOOD : LCP_OTHER_FORMAT);
+        assert_int_equal(lcp_part_life(&part), 0);
+    }
+}
+
 /* Words of rows that a correct checksum does not make right. */
 static void test_random_rows(void **state)
 {
@@ -423,6 +453,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_every_cut_is_noticed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_swaps_are_noticed, setup, teardown),
         cmocka_unit_test(test_ctl),
+        cmocka_unit_test(test_list),
         cmocka_unit_test(test_random_rows),
         cmocka_unit_test_setup_teardown(test_tool, setup, teardown),
         cmocka_unit_test(test_names),

@@ -26,6 +26,11 @@
 #define ALIVE    0x10000u
 #define PAIR_MAX 64u
 
+/* Places of sim_disk_spoil(). */
+#define SPOIL_ALL   0u
+#define SPOIL_LCP   1u
+#define SPOIL_LISTS 6u
+
 /* The driver stands for TC, DIH, DICT and NDBCNTR. */
 struct driver {
     struct block block;
@@ -65,6 +70,7 @@ static struct {
     uint32_t gci;
     uint32_t saved;
     uint32_t incarnation;
+    uint32_t life; /* Of the logs. */
     uint32_t lcp_id;
     uint32_t serial;
     uint64_t lsn[LDMS + 1];
@@ -274,6 +280,7 @@ static void world_make(uint64_t seed, uint32_t files, uint32_t file_bytes)
     t.def = kvt_table(0, 0, FRAGS, TABLE_FLAGS_DEFAULT);
     t.gci = 2;
     t.incarnation = 1;
+    t.life = 1;
     t.table[0] = (struct model_table){.exists = true, .version = 1};
 }
 
@@ -342,7 +349,7 @@ static bool table_add(uint32_t index)
 static bool node_configured(bool create)
 {
     if (!wait_for(GSN_READ_CONFIG_CONF, 1u + 5u * LDMS)) return false;
-    struct redo_open_req open = {.create = create};
+    struct redo_open_req open = {.create = create, .life = t.life};
     to_ldms(BLOCK_DBLQH, GSN_REDO_OPEN_REQ, &open, sizeof open / 4u, NULL, 0);
     if (!wait_for(GSN_REDO_OPEN_CONF, LDMS)) return false;
     for (uint32_t i = 0; i < TABLES; i++) {
@@ -801,12 +808,8 @@ static void test_lost_files(void **state)
     }
 }
 
-/* A life with rows, or with their checkpoint only, and its end. */
-static uint32_t leave_rows(bool checkpointed)
+static void rows_make(bool checkpointed)
 {
-    world_make(400, 4, 128u * 1024u);
-    assert_true(node_begin(true));
-    uint32_t empty = arena_usage(node_arena(sim_node(t.world, 1)), RG_DATA).used;
     for (uint32_t key = 0; key < KEYS; key++)
         operation(0, key);
     finish();
@@ -814,6 +817,15 @@ static uint32_t leave_rows(bool checkpointed)
     if (checkpointed) checkpoint();
     save(true);
     sim_power_cut(t.world, 1, 0);
+}
+
+/* A life with rows, or with their checkpoint only, and its end. */
+static uint32_t leave_rows(bool checkpointed)
+{
+    world_make(400, 4, 128u * 1024u);
+    assert_true(node_begin(true));
+    uint32_t empty = arena_usage(node_arena(sim_node(t.world, 1)), RG_DATA).used;
+    rows_make(checkpointed);
     return empty;
 }
 
@@ -837,6 +849,51 @@ static void test_checkpoints_of_another_cluster(void **state)
     assert_true(node_restart());
     compare();
     world_drop();
+}
+
+/* All begins anew: files, GCIs and rows. */
+static void life_begin(void)
+{
+    assert_true(sim_disk_spoil(t.disk, NULL, SPOIL_GONE, SPOIL_ALL) > 0);
+    memset(t.lsn, 0, sizeof t.lsn);
+    memset(&t.table[0].value, 0, sizeof t.table[0].value);
+    t.ended_count = 0;
+    t.saved = 0;
+    t.gci = 2;
+    t.incarnation = 1;
+    t.lcp_id = 0;
+    t.life++;
+    assert_true(sim_restart(t.world, 1));
+    assert_true(node_begin(true));
+}
+
+/*
+ * Checkpoints of before `--initial` are whole in themselves, and GCIs have begun anew: what came
+ * before their tail would be missing. With their lists, while no list of the present life is named
+ * (DIH finds all right here); or with the lists of the present life, which name the same numbers.
+ */
+static void test_checkpoints_of_a_former_life(void **state)
+{
+    (void)state;
+    for (uint32_t own_lists = 0; own_lists < 2u; own_lists++) {
+        leave_rows(true);
+        struct sim_disk *former = sim_disk_clone(t.disk);
+        life_begin();
+        rows_make(own_lists != 0);
+        struct sim_disk *present = sim_disk_clone(t.disk);
+        assert_true(sim_disk_spoil(t.disk, former, SPOIL_OLDER, SPOIL_LCP) > 0);
+        if (own_lists != 0)
+            assert_true(sim_disk_spoil(t.disk, present, SPOIL_OLDER, SPOIL_LISTS) > 0);
+        assert_false(node_restart());
+        assert_stopped(EXIT_LCP_DAMAGED, "belongs to a former life of this node");
+        assert_stopped(EXIT_LCP_DAMAGED, own_lists != 0 ? "LCP/T5F" : "LCP/part");
+        assert_true(sim_disk_spoil(t.disk, present, SPOIL_OLDER, SPOIL_ALL) > 0);
+        assert_true(node_restart());
+        compare();
+        sim_disk_destroy(former);
+        sim_disk_destroy(present);
+        world_drop();
+    }
 }
 
 /* Less memory than the rows need: the node says so, reading checkpoints or the log, and comes back
@@ -868,6 +925,7 @@ int main(void)
         cmocka_unit_test(test_round_ahead_of_the_restart),
         cmocka_unit_test(test_lost_files),
         cmocka_unit_test(test_checkpoints_of_another_cluster),
+        cmocka_unit_test(test_checkpoints_of_a_former_life),
         cmocka_unit_test(test_no_memory_for_the_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
