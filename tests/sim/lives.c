@@ -218,6 +218,12 @@ static void decided(struct run *run, uint32_t start_type, uint32_t gci)
         return;
     }
     uint32_t newest = d->declared > d->promised ? d->declared : d->promised;
+    /* The disk has confirmed a write of the only system file with that GCI, and put it elsewhere:
+     * nobody can know (what_survives.md). */
+    if (gci + 1u == newest && run->swarm.data_nodes == 1 && faulty(run, 1u << SIM_DISK_MISDIRECT)) {
+        d->damaged = true;
+        return;
+    }
     if (gci < newest) /* I-SIM-7 */
         run_fail(run, SIM_CORRECTNESS,
                  "the cluster comes back with GCI %u although %u was declared durable", gci,
