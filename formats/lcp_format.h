@@ -12,7 +12,7 @@
  * pure: they touch nothing but their arguments, so tools and tests use them as the blocks do.
  */
 #define LCP_FORMAT      3u     /* Places of rows are part of it: columns, slots of a page. */
-#define LCP_LIST_FORMAT 4u     /* Of lists; 3 had no life. */
+#define LCP_LIST_FORMAT 4u     /* Lists have this one; 3 had no life. */
 #define LCP_ALIGN       4096u  /* File sizes and writes are multiples of it. */
 #define LCP_RAW_TARGET  24576u /* A block is closed when so many bytes of rows are in it, */
 #define LCP_RAW_MAX     65536u /* which with the longest row on top are no more than this. */
@@ -55,7 +55,7 @@ enum lcp_fault {
     LCP_MISSING,    /* No such file. */
     LCP_STALE,      /* A list that is older than the system files say, or of another life. */
     LCP_AHEAD,      /* A list that is newer than the system files can be. */
-    LCP_OTHER_LIFE, /* Of a former life of the node, which had another log. */
+    LCP_OTHER_LIFE, /* A former life of the node wrote it, which had another log. */
     LCP_FAULT_COUNT
 };
 const char *lcp_fault_text(enum lcp_fault fault);
@@ -219,7 +219,8 @@ struct lcp_ctl {
     uint32_t file_count;
     struct lcp_ctl_file file[LCP_FILES_MAX]; /* Oldest first. */
     uint32_t part; /* Number of the LDM's newest list when this was written; 0 = there was none. */
-    uint32_t life; /* Of the LDM's redo log; 0 = it has none, or who wrote this has not known. */
+    uint32_t
+        life; /* The LDM's redo log has it; 0 = it has none, or who wrote this has not known. */
     uint32_t unused[908];
 };
 static_assert(sizeof(struct lcp_ctl) == LCP_ALIGN, "one aligned write");

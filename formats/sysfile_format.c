@@ -98,7 +98,7 @@ enum sysfile_list_verdict sysfile_list_judge(const struct sysfile *content, uint
 {
     const struct sysfile_list *named = &content->list[ldm];
     if (content->lists_known == 0) return SYSFILE_LIST_GOOD;
-    if (named->number == 0) /* Of which life they are RESTORE has seen. */
+    if (named->number == 0) /* RESTORE has seen of which life they are. */
         return found->number <= LISTS_AT_FIRST ? SYSFILE_LIST_GOOD : SYSFILE_LIST_AHEAD;
     if (found->number < named->number) return SYSFILE_LIST_STALE;
     if (found->number > named->number + 1u) return SYSFILE_LIST_AHEAD;

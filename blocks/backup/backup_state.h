@@ -193,8 +193,8 @@ void backup_find(struct backup *backup);
 /* A restart goes back behind no GCI older than the round's first: the next life of the cluster
  * would use it again, and its records would not be replayed. */
 uint32_t backup_end_gci_min(const struct backup *backup);
-/* Of the LDM's redo log, which is made anew when the node's life begins anew: lists and control
- * files have it. */
+/* The life of the LDM's redo log, which is made anew when the node's life begins anew: lists and
+ * control files have it. */
 uint32_t backup_log_life(const struct backup *backup);
 void backup_round_begin(struct backup *backup, uint32_t sender, const struct lcp_part_req *req);
 void backup_failed(struct backup *backup,

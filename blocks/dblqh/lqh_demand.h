@@ -16,7 +16,7 @@ struct lqh_demand {
     uint32_t tc_ref; /* With tc_trans: whose it is. */
     uint32_t tc_trans;
     uint32_t operations; /* 0: the place is free. */
-    uint32_t changes;    /* Of these, those that need room in the redo log, */
+    uint32_t changes;    /* So many of these need room in the redo log, */
     uint64_t redo_words; /* and how much of it, reserved or waited for. */
 };
 

@@ -180,7 +180,7 @@ static void begin(struct qmgr *qmgr)
     memset(&reach->heard, 0, sizeof(reach->heard));
     memset(&reach->told, 0, sizeof(reach->told));
     memset(&reach->found, 0, sizeof(reach->found));
-    memset(&reach->losers, 0, sizeof(reach->losers)); /* Of a former view, perhaps. */
+    memset(&reach->losers, 0, sizeof(reach->losers)); /* A former view may have left some. */
     node_mask_add(&reach->map.known, own);
     (void)update_row(qmgr, false);
     for
