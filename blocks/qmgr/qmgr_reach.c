@@ -730,14 +730,15 @@ void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig)
     node_mask_join(&qmgr->reach.fenced_by[node], &condemned);
     qmgr_newcomers(qmgr, &known);
     qmgr->beat.told_ms[node] = node_mask_has(&known, node) ? 0 : rep->patience_ms;
-    if (rep->lost != 0)
-        node_mask_add(&qmgr->reach.losers, node);
-    else
-        node_mask_remove(&qmgr->reach.losers, node);
     node_mask_keep(&condemned, &known);
     if (!qmgr->reach.running && !node_mask_empty(&condemned)) begin(qmgr);
     bool news = is_news(qmgr, node, rep);
     qmgr_reach_row(qmgr, node, &rep->row);
+    /* Behind the row, which may begin a check: that forgets what was said before. */
+    if (rep->lost != 0)
+        node_mask_add(&qmgr->reach.losers, node);
+    else
+        node_mask_remove(&qmgr->reach.losers, node);
     if (!qmgr->reach.running) (void)update_row(qmgr, false); /* Perhaps never made before. */
     if (rep->ask != 0) say(qmgr, node, 0, rep->ask);
     if (rep->answer != 0 && rep->answer == qmgr->reach.ask[node]) {

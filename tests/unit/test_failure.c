@@ -218,6 +218,22 @@ static void test_losses_of_a_former_view(void **state)
     assert_true(node_mask_empty(&qmgr->reach.losers));
 }
 
+/* The word that begins a check is one of this check: nothing is forgotten of it. */
+static void test_a_loss_that_begins_the_check(void **state)
+{
+    struct node_mask row = {{0}};
+    (void)state;
+    forget();
+    start_and_wait(4, 2, 0);
+    struct qmgr *qmgr = qmgr_at(1);
+    row = qmgr->join.members;
+    node_mask_remove(&row, 4);
+    assert_int_equal(qmgr->reach.running, 0);
+    says(qmgr, 3, (struct fail_reach_rep){.row = row, .lost = 1});
+    assert_int_equal(qmgr->reach.running, 1);
+    assert_true(node_mask_has(&qmgr->reach.losers, 3));
+}
+
 /* Node 4 tells node 1 that node 3, silent there, does not reach node 2, which has answered. When
  * node 3 says so itself, it is news: node 2 is asked again. */
 static void test_own_word_behind_a_told_one(void **state)
@@ -665,6 +681,7 @@ int main(void)
         T(test_three_that_do_not_reach_each_other),
         T(test_rows_of_nodes_that_were_silent),
         T(test_losses_of_a_former_view),
+        T(test_a_loss_that_begins_the_check),
         T(test_own_word_behind_a_told_one),
         T(test_a_president_that_is_in_the_way),
         T(test_one_way),
