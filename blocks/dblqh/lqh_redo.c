@@ -395,6 +395,10 @@ void lqh_exec_REDO_OPEN_REQ(struct block *block, const struct signal *sig)
     lqh->redo->created = req->create != 0;
     lqh->redo->others = req->others != 0 && req->create == 0 ? sig->sender : 0;
     lqh->redo->log.config.life = req->life & REDO_LIFE_MAX;
+    if (req->create != 0 && lqh->redo->log.config.life == 0) {
+        jam(); /* 0 says that a log has no life, and with it nothing of another one is refused. */
+        lqh->redo->log.config.life = 1;
+    }
     redo_open(&lqh->redo->log, req->create != 0);
 }
 

@@ -247,6 +247,8 @@ static bool node_begin(bool create)
     struct redo_open_req open = {.create = create};
     sig_send(&driver()->block, lqh_ref(), GSN_REDO_OPEN_REQ, PRIO_B, &open);
     if (!wait_for(GSN_REDO_OPEN_CONF, 1)) return false;
+    const struct lqh *lqh = lqh_of(node_block(sim_node(t.world, 1), BLOCK_DBLQH, 1));
+    if (create) assert_int_equal(lqh->redo->log.config.life, 1); /* The order has 0: none. */
     struct local_table_add_req add = {.table_id = TABLE, .version = 1};
     const struct section sections[2] = {{words, table_def_encode(t.def, words, 4096)},
                                         {all, 4 + HASH_MAP_BUCKETS / 2}};
