@@ -313,14 +313,15 @@ void dih_exec_COPY_GCIREQ(struct block *block, const struct signal *sig)
         dih_protocol_error(dih, sig->sender, "ends of logs that cannot be");
         return;
     }
-    sysfile_ends(dih, &sig->section[0]);
-    if (!dih_include_copies(dih, req->gci, &members)) {
-        struct copy_gciconf conf = {.incarnation = dih->incarnation, .gci = req->gci};
-        to_dih(dih, node->copier, GSN_COPY_GCICONF, &conf, sizeof(conf) / 4u);
+    bool copies = dih_include_copies(dih, req->gci, &members);
+    if (copies && !node_mask_has(&members, dih_own(dih))) {
+        dih_protocol_error(dih, sig->sender, "a system file without the node itself");
         return;
     }
-    if (!node_mask_has(&members, dih_own(dih))) {
-        dih_protocol_error(dih, sig->sender, "a system file without the node itself");
+    sysfile_ends(dih, &sig->section[0]); /* Behind all refusals: these ends are of this GCI. */
+    if (!copies) {
+        struct copy_gciconf conf = {.incarnation = dih->incarnation, .gci = req->gci};
+        to_dih(dih, node->copier, GSN_COPY_GCICONF, &conf, sizeof(conf) / 4u);
         return;
     }
     node->copy_gci = req->gci;
