@@ -472,6 +472,14 @@ bool sim_disk_misdirect_any(struct sim_disk *disk)
     return true;
 }
 
+bool sim_disk_overlaid(const struct sim_disk *disk, const char *path)
+{
+    const struct sim_name *name = disk_find(disk, path);
+    for (uint32_t i = 0; name != NULL && i < disk->overlay_count; i++)
+        if (disk->overlay[i].inode == name->inode) return true;
+    return false;
+}
+
 void sim_disk_overlays(struct sim_disk *disk, bool on)
 {
     disk->overlays_off = !on;

@@ -97,6 +97,9 @@ bool sim_disk_rot_any(struct sim_disk *disk); /* The same at a drawn place. */
 bool sim_disk_misdirect(struct sim_disk *disk, const char *name, const char *victim,
                         uint64_t offset);
 bool sim_disk_misdirect_any(struct sim_disk *disk); /* Both drawn. */
+/* Something of the file does not show what was written there last: it has rotted, or a write of it
+ * or of another file went astray. */
+bool sim_disk_overlaid(const struct sim_disk *disk, const char *name);
 void sim_disk_overlays(struct sim_disk *disk, bool on);
 
 /* While the node does not run. `what` picks one of the eight places of sim_disk_spoil.c, or above

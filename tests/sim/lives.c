@@ -209,6 +209,15 @@ void lives_watch(struct run *run)
 
 /* --- What the nodes say about durable GCIs. --- */
 
+/* Of a lone node: the newest GCI stands in one copy for a moment, and if that one does not show
+ * what was written nobody can know (what_survives.md). */
+static bool system_file_hides(struct run *run)
+{
+    const struct sim_disk *disk = sim_disk_of(run->world, data_node_id(run, 0));
+    return run->swarm.data_nodes == 1 &&
+           (sim_disk_overlaid(disk, "D1/sysfile.0") || sim_disk_overlaid(disk, "D1/sysfile.1"));
+}
+
 static void decided(struct run *run, uint32_t start_type, uint32_t gci)
 {
     struct durability *d = &run->durability;
@@ -218,9 +227,7 @@ static void decided(struct run *run, uint32_t start_type, uint32_t gci)
         return;
     }
     uint32_t newest = d->declared > d->promised ? d->declared : d->promised;
-    /* The disk has confirmed a write of the only system file with that GCI, and put it elsewhere:
-     * nobody can know (what_survives.md). */
-    if (gci + 1u == newest && run->swarm.data_nodes == 1 && faulty(run, 1u << SIM_DISK_MISDIRECT)) {
+    if (gci + 1u == newest && !d->orderly && system_file_hides(run)) {
         d->damaged = true;
         return;
     }

@@ -261,14 +261,18 @@ static void test_overlays(void **state)
     read_at(disk, 1, 0, read, sizeof read, &done);
     assert_memory_equal(read, good, sizeof good);
     sim_disk_overlays(disk, true);
+    assert_true(sim_disk_overlaid(disk, "a"));
     write_at(disk, 1, 512, good, 512); /* A new write of the sector heals it. */
+    assert_false(sim_disk_overlaid(disk, "a"));
     read_at(disk, 1, 0, read, sizeof read, &done);
     assert_memory_equal(read, good, sizeof good);
 
     uint8_t stray[512];
     memset(stray, 's', sizeof stray);
     assert_true(sim_disk_misdirect(disk, "a", "b", 512));
+    assert_false(sim_disk_overlaid(disk, "a"));
     write_at(disk, 1, 0, stray, 512);
+    assert_true(sim_disk_overlaid(disk, "a"));
     read_at(disk, 1, 0, read, sizeof read, &done);
     assert_memory_equal(read, good, sizeof good); /* Its place shows the old content, */
     read_at(disk, 2, 0, read, sizeof read, &done);
