@@ -219,8 +219,8 @@ struct lcp_ctl {
     uint32_t file_count;
     struct lcp_ctl_file file[LCP_FILES_MAX]; /* Oldest first. */
     uint32_t part; /* Number of the LDM's newest list when this was written; 0 = there was none. */
-    uint32_t
-        life; /* The LDM's redo log has it; 0 = it has none, or who wrote this has not known. */
+    /* The LDM's redo log has it; 0 = it has none, or who wrote this has not known. */
+    uint32_t life;
     uint32_t unused[908];
 };
 static_assert(sizeof(struct lcp_ctl) == LCP_ALIGN, "one aligned write");

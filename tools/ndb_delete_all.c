@@ -12,7 +12,7 @@
 #include "tools/tool_json.h"
 
 #define BATCH_ROWS  32u /* No more than the least MaxDMLOperationsPerTransaction. */
-#define BATCHES_MAX 16u /* On their way at a time: 2048 of a node's 32768 operation records. */
+#define BATCHES_MAX 16u /* On their way at a time: 512 of a node's 32768 operation records. */
 #define NO_SUCH_ROW 626
 
 struct settings {
@@ -25,7 +25,7 @@ enum { KEY_TUPSCAN = TOOL_KEY_OWN };
 static const struct argp_option options[] = {
     {"transactional", 't', NULL, 0,
      "all rows of a table in one transaction; it needs operation records for all of them (233 when "
-     "there are too few)",
+     "there are too few, 261 when MaxDMLOperationsPerTransaction allows fewer)",
      0},
     {"tupscan", KEY_TUPSCAN, NULL, 0, "read the rows in the order of their storage (always so)", 0},
     {0},
