@@ -134,9 +134,19 @@ bool tamper_due(struct run *run)
     return true;
 }
 
+static bool is_alone(const struct run *run, uint32_t node)
+{
+    uint32_t alive = 0;
+    for (uint32_t i = 0; i < run->swarm.data_nodes; i++)
+        alive += sim_alive(run->world, data_node_id(run, i));
+    return alive == 1 && sim_alive(run->world, node);
+}
+
+/* What the hostile one says of itself counts only when the other one, misled, has left. */
 void tamper_epoch(struct run *run, uint32_t node)
 {
-    if (node != run->tamper.hostile) run->tamper.epoch_us = sim_now_us(run->world);
+    if (node != run->tamper.hostile || is_alone(run, node))
+        run->tamper.epoch_us = sim_now_us(run->world);
 }
 
 /* Whoever breaks the protocol is put out within the time that a silent node gets (failure.md): its
@@ -192,7 +202,11 @@ void tamper_end(struct run *run)
 bool tamper_announced(struct run *run, uint32_t id, uint32_t code)
 {
     const struct tamper *tamper = &run->tamper;
-    bool misled = node_mask_has(&tamper->misled, id) && !sim_alive(run->world, tamper->hostile);
+    /* Behind the liar, or ahead of it when the liar has found an answer that it had not asked for.
+     */
+    bool misled = node_mask_has(&tamper->misled, id) &&
+                  (!sim_alive(run->world, tamper->hostile) || code == EXIT_DECLARED_DEAD ||
+                   code == EXIT_ARBIT_SHUTDOWN);
     if (misled && run->failures.figures != NULL)
         __atomic_fetch_add(&run->failures.figures->misled, 1, __ATOMIC_RELAXED); /* Of all jobs. */
     return (id == tamper->hostile || misled) && code != EXIT_NDBREQUIRE && !lives_damaged(code);
