@@ -209,8 +209,8 @@ void lives_watch(struct run *run)
 
 /* --- What the nodes say about durable GCIs. --- */
 
-/* Of a lone node: the newest GCI stands in one copy for a moment, and if that one does not show
- * what was written nobody can know (what_survives.md). */
+/* The newest GCI of a lone node stands in one copy for a moment, and if that one does not show what
+ * was written nobody can know (what_survives.md). */
 static bool system_file_hides(struct run *run)
 {
     const struct sim_disk *disk = sim_disk_of(run->world, data_node_id(run, 0));

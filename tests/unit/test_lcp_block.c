@@ -58,7 +58,7 @@ bool lqh_frag_get(const struct block *lqh, uint32_t table_id, uint32_t fragment_
     return true;
 }
 
-/* Of a log that is as old as its checkpoints, or of another one. */
+/* The log is as old as its checkpoints, or it is another one. */
 static uint32_t log_life = 0x123456u;
 
 bool lqh_log_life(const struct block *lqh, uint32_t *life)

@@ -70,7 +70,7 @@ static struct {
     uint32_t gci;
     uint32_t saved;
     uint32_t incarnation;
-    uint32_t life; /* Of the logs. */
+    uint32_t life; /* The logs have it. */
     uint32_t lcp_id;
     uint32_t serial;
     uint64_t lsn[LDMS + 1];
