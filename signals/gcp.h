@@ -279,8 +279,8 @@ struct sysfile_info_conf {
     uint32_t incarnation;     /* Of the data: how often the cluster has been started. */
     uint32_t ldm_count;       /* LDM instances that wrote the data. */
     struct node_mask members; /* Nodes that took part in that incarnation. */
-    uint32_t damaged;         /* Both copies are; and the cluster can do without this node. */
-    uint32_t schema_lo;       /* Sequence of the dictionary that must be there; 0: unknown. */
+    uint32_t damaged;   /* The newest may be gone; and the cluster can do without this node. */
+    uint32_t schema_lo; /* Sequence of the dictionary that must be there; 0: unknown. */
     uint32_t schema_hi;
 };
 SIGNAL_STRUCT(sysfile_info_conf, 16);

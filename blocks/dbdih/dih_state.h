@@ -175,9 +175,11 @@ struct dih_sysfile {
     uint32_t file[SYSFILE_COPIES];
     uint32_t found[SYSFILE_COPIES]; /* enum sysfile_found */
     uint64_t sequence;              /* Of the newest write: the copy with the greater one counts. */
+    uint64_t older;                 /* Of the other copy, when both are good. */
     uint64_t bad_sequence;          /* What the header of a damaged copy says; 0 = nothing. */
+    bool cut;                       /* A damaged copy is shorter than any. */
     uint32_t has_data;
-    uint32_t damaged; /* Both copies: this node waits until the others run. */
+    uint32_t damaged; /* What counts may be gone: this node waits until the others run. */
     uint32_t writes;  /* Still to be done. */
     bool lone;        /* Only one copy has, or will have, the newest GCI. */
     bool open;

@@ -10,6 +10,7 @@
  *
  * A GCI counts with the first copy that has it. The other one follows when nothing new has come for
  * a moment: what is damaged or lost in rest is then the same GCI twice, and no crash explains it.
+ * Of a copy that is not there nobody knows whether it was in rest: the other nodes are asked.
  */
 #include <string.h>
 #include "blocks/dbdih/dih_state.h"
@@ -99,6 +100,7 @@ static enum sysfile_found look_at(struct dih *dih, uint32_t copy, uint32_t bytes
     }
     jam();
     dih->sysfile.bad_sequence = verdict == FILE_GOOD ? header.sequence : 0;
+    dih->sysfile.cut = bytes < SYSFILE_BLOCK;
     log_warning(&dih->block, "%s is damaged: %s", copy_names[copy],
                 verdict == FILE_GOOD ? "its content does not have its checksum" : why);
     return SYSFILE_BAD;
@@ -165,23 +167,26 @@ static void check_groups(const struct dih *dih)
     }
 }
 
-/* The other one was written before this one, unless this is the very first write. */
-static void tell_missing(struct dih *dih)
-{
-    const struct dih_sysfile *sys = &dih->sysfile;
-    for (uint32_t copy = 0; copy < SYSFILE_COPIES; copy++) {
-        if (sys->found[copy] != SYSFILE_NONE || sys->sequence <= 1u) continue;
-        jam_data(copy);
-        log_warning(&dih->block, "%s is missing or empty; the other one counts", copy_names[copy]);
-    }
-}
-
 static bool is_alone(const struct dih *dih)
 {
     uint32_t nodes = 0;
     for (uint32_t node = 1; node <= DATA_NODE_ID_MAX; node++)
         nodes += block_config(&dih->block)->node[node].type == NODE_DATA;
     return nodes == 1;
+}
+
+/*
+ * No crash makes a copy of what counts missing, empty or cut, nor leaves two that were not written
+ * one right after the other: somebody has taken the newest one, or put an older one back. Before
+ * GCI 1 nothing was stored, and there may be one copy.
+ */
+static bool lacks_copy(const struct dih_sysfile *sys)
+{
+    if (sys->now.gci == 0 || sys->sequence <= 1u) return false;
+    for (uint32_t copy = 0; copy < SYSFILE_COPIES; copy++)
+        if (sys->found[copy] == SYSFILE_NONE) return true;
+    if (sys->found[0] == SYSFILE_BAD || sys->found[1] == SYSFILE_BAD) return sys->cut;
+    return sys->older + 1u != sys->sequence;
 }
 
 /*
@@ -196,7 +201,7 @@ static void tell_damaged(const struct dih *dih)
     uint32_t gci = sys->now.gci;
     const char *name = copy_names[bad];
     const char *other = copy_names[1u - bad];
-    if (sys->found[bad] != SYSFILE_BAD) return;
+    if (sys->found[bad] != SYSFILE_BAD || sys->cut) return;
     if (sys->bad_sequence != 0 && sys->bad_sequence < sys->sequence) {
         jam();
         log_warning(&dih->block, "%s is damaged and %s counts, which is newer: nothing is lost",
@@ -219,6 +224,29 @@ static void tell_damaged(const struct dih *dih)
                     name, other, gci, gci + 1u);
 }
 
+/* What is newest may be gone. The other nodes have it; without them nobody can tell. */
+static void tell_lacking(struct dih *dih)
+{
+    struct dih_sysfile *sys = &dih->sysfile;
+    uint32_t counts = (uint32_t)(sys->sequence % SYSFILE_COPIES);
+    uint32_t gci = sys->now.gci;
+    const char *name = copy_names[1u - counts];
+    const char *other = copy_names[counts];
+    if (!lacks_copy(sys)) return;
+    log_warning(&dih->block,
+                "%s is missing, cut, or was written long before %s; no crash does that. If it was "
+                "taken away after a crash that came within %u ms of its last write, it alone said "
+                "that GCI %u was durable; %s has GCI %u",
+                name, other, REPEAT_MS, gci + 1u, other, gci);
+    if (block_config(&dih->block)->survive == 0 || block_config(&dih->block)->initial_start) return;
+    jam();
+    log_error(&dih->block,
+              "%s may lack what other nodes have. If none of them can start, bring %s back; if it "
+              "is gone for good, copy %s over it: this node then begins with GCI %u",
+              other, name, other, gci);
+    sys->damaged = 1;
+}
+
 static void all_read(struct dih *dih)
 {
     struct dih_sysfile *sys = &dih->sysfile;
@@ -233,7 +261,7 @@ static void all_read(struct dih *dih)
     } else if (good) {
         jam();
         sys->has_data = 1;
-        tell_missing(dih);
+        tell_lacking(dih);
         tell_damaged(dih);
         if (!block_config(&dih->block)->initial_start) check_groups(dih);
         log_info(&dih->block, "the node has data of incarnation %u up to GCI %u",
@@ -253,8 +281,12 @@ void dih_exec_FSREADCONF(struct block *block, const struct signal *sig)
     sys->found[sys->copy] = look_at(dih, sys->copy, conf->bytes, &sequence, &sys->read);
     if (sys->found[sys->copy] == SYSFILE_GOOD && sequence > sys->sequence) {
         jam();
+        sys->older = sys->sequence;
         sys->sequence = sequence;
         sys->now = sys->read;
+    } else if (sys->found[sys->copy] == SYSFILE_GOOD) {
+        jam();
+        sys->older = sequence;
     }
     sys->state = SYSFILE_CLOSING;
     fs_close(block, sys->copy, sys->file[sys->copy]);

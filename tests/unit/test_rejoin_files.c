@@ -190,6 +190,88 @@ static void test_all_are_damaged(void **state)
     }
 }
 
+/* What becomes of the newest copy of a system file that alone has the newest GCI. */
+enum taken { TAKEN_AWAY, TAKEN_EMPTY, TAKEN_CUT, TAKEN_OLDER, TAKEN_WAYS };
+
+static void take(uint32_t id, uint32_t copy, uint32_t way, const struct fake_file *older)
+{
+    struct fake_file *file = fake_file(id, copy == 0 ? "D1/sysfile.0" : "D1/sysfile.1");
+    if (way == TAKEN_AWAY) memset(file, 0, sizeof *file);
+    if (way == TAKEN_EMPTY) file->size = 0;
+    if (way == TAKEN_CUT) file->size = 512;
+    if (way == TAKEN_OLDER) *file = *older;
+}
+
+/* Two nodes are cut off when one system file of each has a GCI that is durable, and the other one
+ * has not. Returns that GCI; `copy` gets which it is, by node. */
+static uint32_t end_with_lone_copies(struct fake_file older[3][SYSFILE_COPIES], uint32_t *copy)
+{
+    fake_disk_reset();
+    start_files(2, 2);
+    for (uint32_t id = 1; id <= 2; id++) {
+        older[id][0] = *fake_file(id, "D1/sysfile.0");
+        older[id][1] = *fake_file(id, "D1/sysfile.1");
+    }
+    fc_run(fc, 1000);
+    uint32_t durable = fake_tc(fc, 1, 1)->durable;
+    while (fake_tc(fc, 1, 1)->durable == durable || !dih_at(1)->sysfile.lone ||
+           !dih_at(2)->sysfile.lone)
+        fc_run(fc, 1);
+    for (uint32_t id = 1; id <= 2; id++)
+        copy[id] = (uint32_t)(dih_at(id)->sysfile.sequence % SYSFILE_COPIES);
+    durable = fake_tc(fc, 1, 1)->durable;
+    end_all();
+    return durable;
+}
+
+/* That of one node is missed, and the other node has it. That of both is missed, and nobody starts
+ * without it: with the files back all is there, and with what is left in their place, what is
+ * left. */
+static void test_newest_copy_is_taken(void **state)
+{
+    static struct fake_file older[3][SYSFILE_COPIES];
+    static struct fake_disk disks[3];
+    uint32_t copy[3] = {0};
+    (void)state;
+    for (uint32_t way = 0; way < TAKEN_WAYS; way++) {
+        uint32_t durable = end_with_lone_copies(older, copy);
+        take(2, copy[2], way, &older[2][copy[2]]);
+        make_node(1);
+        make_node(2);
+        run_until_started(2, 5000);
+        assert_int_equal(fake_lqh(fc, 1, 1)->recover.restart_gci, durable);
+        expect_own_rows(2, durable - 1u); /* What came behind them is copied. */
+        check_files(2);
+        end_all();
+
+        durable = end_with_lone_copies(older, copy);
+        memcpy(disks, fake_disks, sizeof disks);
+        for (uint32_t id = 1; id <= 2; id++)
+            take(id, copy[id], way, &older[id][copy[id]]);
+        make_node(1);
+        make_node(2);
+        fc_run(fc, 3000);
+        for (uint32_t id = 1; id <= 2; id++)
+            assert_true(!fc->node[id].dead && !is_started(id));
+        end_all();
+        for (uint32_t back = 0; back < 2; back++) {
+            memcpy(fake_disks, disks, sizeof disks);
+            for (uint32_t id = 1; id <= 2 && back == 0; id++) {
+                struct fake_file *left =
+                    fake_file(id, copy[id] != 0 ? "D1/sysfile.0" : "D1/sysfile.1");
+                struct fake_file *gone =
+                    fake_file(id, copy[id] == 0 ? "D1/sysfile.0" : "D1/sysfile.1");
+                memcpy(gone->bytes, left->bytes, sizeof gone->bytes);
+            }
+            make_node(1);
+            make_node(2);
+            run_until_started(2, 5000);
+            assert_int_equal(fake_lqh(fc, 1, 1)->recover.restart_gci, durable - 1 + back);
+            end_all();
+        }
+    }
+}
+
 /* Without the switch they end, as ever. */
 static void test_without_the_switch(void **state)
 {
@@ -826,6 +908,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_stale_node_waits, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_files_are_lost, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_all_are_damaged, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_newest_copy_is_taken, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_without_the_switch, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_initial_node_restart, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_own_files_are_damaged, setup_files, teardown),
