@@ -309,7 +309,8 @@ void dih_exec_COPY_GCIREQ(struct block *block, const struct signal *sig)
         return;
     }
     struct node_mask members = req->members;
-    if (!dih_ends_name_own(dih, &sig->section[0], req->gci)) {
+    if (!dih_ends_name_own(dih, &sig->section[0], req->gci) ||
+        !dih_ends_name_all(&sig->section[0], &members)) {
         dih_protocol_error(dih, sig->sender, "ends of logs that cannot be");
         return;
     }

@@ -35,6 +35,16 @@ bool dih_ends_name_own(const struct dih *dih, const struct section *list, uint32
                   (size_t)log_ends_parts(entry) * 8u) == 0;
 }
 
+/* The list has all whom a system file is to name (I-GCP-9). */
+bool dih_ends_name_all(const struct section *list, const struct node_mask *members)
+{
+    for (uint32_t node = 1; node <= NODE_ID_MAX; node++) {
+        if (!node_mask_has(members, node)) continue;
+        if (log_ends_find(list->words, list->size, node) == NULL) return false;
+    }
+    return true;
+}
+
 /* --- A node that asks. --- */
 
 static void known(struct dih *dih)

@@ -466,6 +466,7 @@ void dih_exec_SCHEMA_WRITTEN_ORD(struct block *block, const struct signal *sig);
 uint32_t dih_own_ends(const struct dih *dih,
                       const uint32_t **pairs); /* Log parts that are known. */
 bool dih_ends_name_own(const struct dih *dih, const struct section *list, uint32_t gci);
+bool dih_ends_name_all(const struct section *list, const struct node_mask *members);
 void dih_exec_LOG_ENDS_REQ(struct block *block, const struct signal *sig);
 void dih_exec_LOG_ENDS_CONF(struct block *block, const struct signal *sig);
 void dih_exec_SYSFILE_ENDS_REQ(struct block *block, const struct signal *sig);

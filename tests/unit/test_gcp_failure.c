@@ -453,36 +453,52 @@ static void test_a_damaged_answer_after_a_loss(void **state)
     }
 }
 
-/* --- A president that leaves a node out of the system file of a GCI that the node has. --- */
+/* --- A president that names others in a system file than those whose logs have its GCI. --- */
 
-static void leaves_out(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words,
-                       uint32_t count)
+static void (*misname)(struct node_mask *members, uint32_t receiver);
+
+static void without_receiver(struct node_mask *members, uint32_t receiver)
+{
+    node_mask_remove(members, receiver);
+}
+
+static void with_a_stranger(struct node_mask *members, uint32_t receiver)
+{
+    (void)receiver;
+    node_mask_add(members, 130);
+}
+
+static void misnames(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words,
+                     uint32_t count)
 {
     for (uint32_t at = 0; at < count; at += words[at + 3]) {
         if (kind_gsn(words[at]) != GSN_COPY_GCIREQ || from == to) continue;
         struct copy_gcireq *req = (struct copy_gcireq *)(void *)(words + at + SIGNAL_HEAD_WORDS);
-        node_mask_remove(&req->members, to);
+        misname(&req->members, to);
         cluster->tamper = NULL;
         return;
     }
 }
 
 /* It is refused, and nothing of it is taken over: the ends of logs that the node knows are those of
- * its GCI all the time (I-GCP-9). */
-static void test_a_system_file_without_the_node(void **state)
+ * its GCI, and of all members, all the time (I-GCP-9). */
+static void test_a_system_file_of_others(void **state)
 {
     (void)state;
-    begin(true);
-    fc->tamper = leaves_out;
-    for (uint32_t ms = 0; ms < 100 && fc->tamper != NULL; ms++)
-        run_looking(1);
-    assert_null(fc->tamper); /* It has come by. */
-    last_saved[1] = UINT32_MAX;
-    for (uint32_t ms = 0; ms < 400 && fc_alive(fc, 1); ms++)
-        run_looking(1);
-    expect_going_on("left out", 1, 1);
-    assert_false(fc_alive(fc, 1)); /* The accused one. */
-    end();
+    for (uint32_t way = 0; way < 2; way++) {
+        begin(true);
+        misname = way == 0 ? without_receiver : with_a_stranger;
+        fc->tamper = misnames;
+        for (uint32_t ms = 0; ms < 100 && fc->tamper != NULL; ms++)
+            run_looking(1);
+        assert_null(fc->tamper); /* It has come by. */
+        last_saved[1] = UINT32_MAX;
+        for (uint32_t ms = 0; ms < 400 && fc_alive(fc, 1); ms++)
+            run_looking(1);
+        expect_going_on("misnamed", 1, 1);
+        assert_false(fc_alive(fc, 1)); /* The accused one. */
+        end();
+    }
 }
 
 /* --- A system file that is written when the master dies. --- */
@@ -555,7 +571,7 @@ int main(void)
         cmocka_unit_test(test_one_dies_in_a_stop),
         cmocka_unit_test(test_single_nodes_stop),
         cmocka_unit_test(test_a_damaged_answer_after_a_loss),
-        cmocka_unit_test(test_a_system_file_without_the_node),
+        cmocka_unit_test(test_a_system_file_of_others),
         cmocka_unit_test(test_a_copy_that_the_former_master_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
