@@ -24,8 +24,8 @@ enum { KEY_TUPSCAN = TOOL_KEY_OWN };
 
 static const struct argp_option options[] = {
     {"transactional", 't', NULL, 0,
-     "all rows of a table in one transaction; it needs operation records for all of them (233 when "
-     "there are too few, 261 when MaxDMLOperationsPerTransaction allows fewer)",
+     "all rows of a table in one transaction; it needs operation records for all of them (234 when "
+     "there are never so many, 261 when MaxDMLOperationsPerTransaction allows fewer)",
      0},
     {"tupscan", KEY_TUPSCAN, NULL, 0, "read the rows in the order of their storage (always so)", 0},
     {0},

@@ -7,8 +7,9 @@
  * a while after. What was durable before has to be there when all come back.
  *
  * In the hostile mode one node's words alone are wrong, at a time when its loss can be survived. It
- * may go on, as long as nobody is harmed, or be put out; no other one may end, and all that wait
- * for it have their answers soon (docs/protocols/failure.md, "A node that breaks the protocol").
+ * may go on, as long as nobody is harmed, or be put out; no other one may end but one that it has
+ * misled, and all that wait for it have their answers soon (docs/protocols/failure.md, "A node that
+ * breaks the protocol").
  */
 #include <stdio.h>
 #include "kernel/base/rng.h"
