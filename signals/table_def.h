@@ -168,9 +168,9 @@ uint32_t table_def_rename_column(struct table_def *def, uint32_t id, const char 
                                  uint32_t name_size);
 
 /*
- * A table's version: how often its number was used in the low 24 bits (major), the changes of this
- * table since then in the others (minor). Rows, requests and files of one minor version are good
- * under every other one: docs/protocols/online.md.
+ * A table's version: how often its number was used in the low 24 bits (major; the first use is a
+ * random number), the changes of this table since then in the others (minor). Rows, requests and
+ * files of one minor version are good under every other one: docs/protocols/online.md.
  */
 #define TABLE_VERSION_MAJOR 0xFFFFFFu
 
@@ -189,6 +189,16 @@ static inline uint32_t table_version_reborn(uint32_t version)
 {
     uint32_t major = table_version_major(version + 1u);
     return major == 0 ? 1u : major;
+}
+
+/* The first table of a number begins anywhere up to here (docs/protocols/schema.md). */
+#define TABLE_VERSION_FIRST_MAX 0x7FFFFFu
+
+/* Can the next table of a number with that version have this one? */
+static inline bool table_version_follows(uint32_t version, uint32_t next)
+{
+    if (version == 0) return next != 0 && next <= TABLE_VERSION_FIRST_MAX;
+    return next == table_version_reborn(version);
 }
 
 /* An ordered or a unique index; `name` points into the definition. */

@@ -36,7 +36,7 @@ static bool read_unique(struct dict *dict, const struct table_def *def, uint32_t
     if (def->unique_count == 0 || !table_def_unique(def, number, &change->index)) return false;
     if (change->index.table_id != table_id || table_id == 0) return false;
     if (table_id != dict_table_unused(dict, 0)) return false; /* As the master has chosen. */
-    if (change->index.version != table_version_reborn(dict->table[table_id].version)) return false;
+    if (!table_version_follows(dict->table[table_id].version, change->index.version)) return false;
     change->size = change->index.name_size;
     memcpy(change->name, change->index.name, change->size);
     change->index.name = change->name;

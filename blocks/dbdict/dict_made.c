@@ -43,7 +43,7 @@ static bool name_fits(struct dict *dict, const struct table_def *def)
 /* Checkpoints and log may have records of tables that had its number and another version. */
 static bool version_fits(const struct dict *dict, const struct table_def *def)
 {
-    return def->version == table_version_reborn(dict->table[def->table_id].version);
+    return table_version_follows(dict->table[def->table_id].version, def->version);
 }
 
 /* Keeps a table of the group that is made. */

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 #include "blocks/dbdict/dict_state.h"
+#include "kernel/base/rng.h"
 
 static void master_move(struct dict_master *master, enum master_state state)
 {
@@ -303,6 +304,15 @@ void dict_begin(struct dict *dict, const struct signal *sig, uint32_t operation,
     dict->master.error = 0;
 }
 
+/* A cluster that begins anew gives the same numbers again, in any order. What a client has kept of
+ * a table of the former one, over the loss, must not fit the table that has its number now. */
+static uint32_t next_version(struct dict *dict, uint32_t table_id)
+{
+    uint32_t version = dict->table[table_id].version;
+    if (version != 0) return table_version_reborn(version);
+    return 1u + (uint32_t)(rng_next(block_rng(&dict->block)) % TABLE_VERSION_FIRST_MAX);
+}
+
 uint32_t dict_number_unique(struct dict *dict, struct table_def *def, uint32_t unique,
                             uint32_t above)
 {
@@ -310,8 +320,7 @@ uint32_t dict_number_unique(struct dict *dict, struct table_def *def, uint32_t u
     struct table_def *index;
     uint32_t table_id = dict_table_unused(dict, above);
     if (table_id == 0) return ERR_TABLE_RECORDS;
-    table_def_unique_set(def, unique, table_id,
-                         table_version_reborn(dict->table[table_id].version));
+    table_def_unique_set(def, unique, table_id, next_version(dict, table_id));
     uint32_t error =
         table_def_of_unique(def, unique, dict->master.index_memory, DICT_INDEX_DEF_BYTES, &index);
     if (error != 0) return error;
@@ -336,7 +345,7 @@ uint32_t dict_number_table(struct dict *dict)
     struct table_def *def = dict->master.def;
     def->table_id = dict_table_unused(dict, 0);
     if (def->table_id == 0) return ERR_TABLE_RECORDS;
-    def->version = table_version_reborn(dict->table[def->table_id].version);
+    def->version = next_version(dict, def->table_id);
     jam_data(def->table_id);
     return number_uniques(dict, def);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "blocks/dbdict/dict_state.h"
 #include "signals/attr.h"
 #include "signals/dict.h"
 #include "signals/errors.h"
@@ -160,6 +161,31 @@ static void assert_nothing_left(void)
     }
     for (uint32_t id = 1; id < FAKE_TABLES; id++)
         assert_everywhere(id, 0);
+}
+
+static uint32_t version_of(uint32_t id)
+{
+    return dict_of(node_block(fc->node[1].node, BLOCK_DBDICT, 0))->table[id].version;
+}
+
+/* A cluster that begins anew gives number 1 to another table: a client's definition of a former
+ * one is recognised there, too. */
+static void test_versions_begin_anywhere(void **state)
+{
+    (void)state;
+    struct node_config config = fake_config(1, 1);
+    start(1, &config);
+    uint32_t id, version[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "t%u", i);
+        assert_int_equal(
+            create(1, make_def(name, 2, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version[i]), 0);
+        assert_in_range(version[i], 1, TABLE_VERSION_FIRST_MAX);
+        for (uint32_t k = 0; k < i; k++)
+            assert_int_not_equal(version[i], version[k]);
+        assert_int_equal(version_of(id), version[i]);
+    }
 }
 
 static void test_create_get_drop(void **state)
@@ -426,7 +452,7 @@ static void test_client_death_does_not_stop_it(void **state)
     fc_run(fc, 20);
     assert_everywhere(1, 2);
     assert_null(fc_take(fc, API, GSN_CREATE_TABLE_CONF)); /* The new client has not asked for it. */
-    assert_int_equal(drop(1, 1, 1), 0);
+    assert_int_equal(drop(1, 1, version_of(1)), 0);
     assert_nothing_left();
 }
 
@@ -445,7 +471,7 @@ static void test_limits(void **state)
     }
     assert_int_equal(create(1, make_def("more", 2, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version),
                      ERR_TABLE_RECORDS);
-    assert_int_equal(drop(1, 2, 1), 0);
+    assert_int_equal(drop(1, 2, version_of(2)), 0);
     assert_int_equal(create(1, make_def("more", 2, TABLE_BALANCE_FOR_RP_BY_LDM, 0), &id, &version),
                      0);
     assert_int_equal(id, 2);
@@ -888,6 +914,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(test_create_get_drop),
+        T(test_versions_begin_anywhere),
         T(test_any_refusal_leaves_nothing),
         T(test_unique_come_and_go),
         T(test_unique_refused),

@@ -10,6 +10,7 @@
 #include "signals/table_private.h"
 #include "tests/unit/fake_disk.h"
 #include "tests/unit/fake_step.h"
+#include "tests/unit/fake_versions.h"
 #include "tests/unit/fake_workers.h"
 
 #define NODES 3u
@@ -77,6 +78,8 @@ static void begin(bool files)
         fc_sig_send(fc, API, block_ref(id, BLOCK_QMGR, 0), GSN_API_REGREQ, &req);
     }
     fc_run(fc, 5);
+    for (uint32_t id = 1; id <= NODES; id++)
+        fake_versions_from_one(dict_at(id));
     send_create();
     fc_run(fc, 20);
     assert_non_null(fc_take(fc, API, GSN_CREATE_TABLE_CONF));

@@ -11,6 +11,7 @@
 #include "blocks/dbdict/dict_state.h"
 #include "tests/unit/fake_disk.h"
 #include "tests/unit/fake_step.h"
+#include "tests/unit/fake_versions.h"
 #include "tests/unit/fake_workers.h"
 
 #define NODES 3u
@@ -79,6 +80,8 @@ static void begin(bool files)
         fc_sig_send(fc, API, block_ref(id, BLOCK_QMGR, 0), GSN_API_REGREQ, &req);
     }
     fc_run(fc, 5);
+    for (uint32_t id = 1; id <= NODES; id++)
+        fake_versions_from_one(dict_at(id));
     send_create();
 }
 

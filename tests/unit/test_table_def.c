@@ -659,6 +659,10 @@ static void test_versions(void **state)
     assert_int_equal(table_version_reborn(TABLE_VERSION_MAJOR - 1u), TABLE_VERSION_MAJOR);
     assert_int_equal(table_version_reborn(TABLE_VERSION_MAJOR), 1);
     assert_int_equal(table_version_reborn(table_version_next(TABLE_VERSION_MAJOR)), 1);
+    assert_true(table_version_follows(7, 8) && !table_version_follows(7, 9));
+    assert_true(table_version_follows(0, 1) && table_version_follows(0, TABLE_VERSION_FIRST_MAX));
+    assert_false(table_version_follows(0, 0) ||
+                 table_version_follows(0, TABLE_VERSION_FIRST_MAX + 1u));
     uint32_t version = 7;
     for (uint32_t i = 0; i < 256; i++) {
         version = table_version_next(version);
