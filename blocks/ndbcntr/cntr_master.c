@@ -72,19 +72,28 @@ static bool is_partitioned(const struct cntr *cntr)
     return node_mask_count(&broken) == groups;
 }
 
-/* Lives that do not know of each other must not have one number: QMGR's is random. All numbers that
- * the others may have drawn below ended where this one begins. An epoch has 16 bits of the number,
- * and those that are remembered must differ in them. */
+/*
+ * Lives that do not know of each other must not have one number: QMGR's is random. They are those
+ * of the parts of a cluster, and that of a cluster that begins anew, which others may still take
+ * for the former one. All numbers that the parts may have drawn below ended where this one begins.
+ * An epoch has 16 bits of the number, and those that are remembered must differ in them.
+ */
 #define LIVES_APART 256u
+#define FIRST_LIVES 0x8000u
 static void tell_lives_apart(struct cntr *cntr)
 {
-    if (!is_partitioned(cntr)) return;
-    jam();
-    log_warning(&cntr->block,
-                "no node group is whole: what absent nodes may have done since GCI %u "
-                "is not here",
-                cntr->decision.gci);
-    cntr->decision.incarnation += cntr->incarnation / 2u % LIVES_APART;
+    struct cntr_decision *decision = &cntr->decision;
+    if (decision->start_type == START_INITIAL) {
+        jam();
+        decision->incarnation += cntr->incarnation / 2u % FIRST_LIVES;
+    } else if (is_partitioned(cntr)) {
+        jam();
+        log_warning(&cntr->block,
+                    "no node group is whole: what absent nodes may have done since GCI %u "
+                    "is not here",
+                    decision->gci);
+        decision->incarnation += cntr->incarnation / 2u % LIVES_APART;
+    }
 }
 
 static void send_start(struct cntr *cntr)

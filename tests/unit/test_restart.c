@@ -57,6 +57,14 @@ static struct dih *dih_at(uint32_t node)
     return dih_of(node_block(fc->node[node].node, BLOCK_DBDIH, 0));
 }
 
+/* This life is the one behind that: no other was between them. */
+static void assert_followed(uint32_t former)
+{
+    const struct sysfile *now = &dih_at(1)->sysfile.now;
+    assert_int_equal(now->incarnation, former + 1u);
+    assert_int_equal(now->ended[now->ended_count - 1u].incarnation, now->incarnation - 1u);
+}
+
 static void test_restart_of_all(void **state)
 {
     (void)state;
@@ -72,22 +80,46 @@ static void test_restart_of_all(void **state)
     fc_run(fc, 5000);
     uint32_t durable = fake_tc(fc, 1, 1)->durable;
     assert_in_range(durable, 2, 4);
+    uint32_t former = dih_at(1)->sysfile.now.incarnation;
     end_all();
     make_nodes(4, &config);
     fc_run(fc, 500);
     assert_started(4);
+    uint32_t now = dih_at(1)->sysfile.now.incarnation;
+    assert_followed(former);
     for (uint32_t id = 1; id <= 4; id++) {
         const struct fake_worker *lqh = fake_lqh(fc, id, 2);
         assert_int_equal(lqh->redo_opened, 1);
         assert_int_equal(lqh->redo_created, 0);
         assert_int_equal(lqh->recover.restart_gci, durable);
-        assert_int_equal(lqh->recover.incarnation, 2);
+        assert_int_equal(lqh->recover.incarnation, now);
         assert_int_equal(lqh->recover_ended, 1);
         assert_int_equal(lqh->recover.lsn_lo, id == 3 ? 1002 : 0);
         assert_int_equal(fake_tc(fc, id, 1)->gci_hi, durable + 1);
-        assert_int_equal(dih_at(id)->sysfile.now.incarnation, 2);
+        assert_int_equal(dih_at(id)->sysfile.now.incarnation, now);
         assert_int_equal(node_mask_count(&dih_at(id)->sysfile.now.members), 4);
         assert_int_equal(dih_at(id)->sysfile.now.ldm_count, 2);
+    }
+}
+
+/* Epochs of a cluster whose files are gone are none of the next one's. */
+static void test_first_lives_differ(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(2, 2);
+    uint32_t life[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        fake_disk_reset();
+        fc->seed = 1000u * (i + 1u);
+        make_nodes(2, &config);
+        fc_run(fc, 300);
+        assert_started(2);
+        life[i] = dih_at(1)->sysfile.now.incarnation;
+        assert_int_equal(dih_at(2)->sysfile.now.incarnation, life[i]);
+        assert_in_range(life[i], 1, 0x8000);
+        for (uint32_t k = 0; k < i; k++)
+            assert_int_not_equal(life[i], life[k]);
+        end_all();
     }
 }
 
@@ -96,12 +128,16 @@ static void test_short_lives_do_not_fill_the_list(void **state)
 {
     (void)state;
     struct node_config config = files_config(1, 1);
+    uint32_t former = 0;
     for (uint32_t life = 1; life <= 70; life++) {
         make_nodes(1, &config);
         fc_run(fc, 300);
         assert_started(1);
         assert_int_equal(dih_at(1)->sysfile.now.ended_count, life > 1 ? 1 : 0);
-        if (life > 1) assert_int_equal(dih_at(1)->sysfile.now.ended[0].incarnation, life - 1);
+        const struct sysfile *now = &dih_at(1)->sysfile.now;
+        assert_true(now->incarnation > former);
+        if (life > 1) assert_int_equal(now->ended[0].incarnation, now->incarnation - 1u);
+        former = now->incarnation;
         end_all();
     }
 }
@@ -111,16 +147,19 @@ static void test_list_of_incarnations_grows(void **state)
 {
     (void)state;
     struct node_config config = files_config(2, 2);
+    uint32_t former = 0;
     for (uint32_t life = 1; life <= 70; life++) {
         make_nodes(2, &config);
         fc_run(fc, 300);
         assert_started(2);
-        assert_int_equal(dih_at(1)->sysfile.now.incarnation, life);
+        uint32_t now = dih_at(1)->sysfile.now.incarnation;
+        assert_true(now > former);
         uint32_t ended = life - 1 < ENDED_MAX ? life - 1 : ENDED_MAX;
         assert_int_equal(fake_lqh(fc, 2, 1)->recover_ended, ended);
         assert_int_equal(dih_at(2)->sysfile.now.ended_count, ended);
         if (ended > 0)
-            assert_int_equal(dih_at(2)->sysfile.now.ended[ended - 1].incarnation, life - 1);
+            assert_int_equal(dih_at(2)->sysfile.now.ended[ended - 1].incarnation, now - 1u);
+        former = now;
         fc_run(fc, 2000); /* Before any is forgotten, each start begins with a checkpoint. */
         assert_int_equal(dih_at(1)->lcp_master.last_id != 0, ended >= ENDED_MAX / 2);
         end_all();
@@ -475,6 +514,7 @@ static void test_initial_asks_before_it_destroys(void **state)
     struct node_config config = files_config(1, 1);
     make_nodes(1, &config);
     fc_run(fc, 3000);
+    uint32_t former = dih_at(1)->sysfile.now.incarnation;
     end_all();
     config.initial_start = 1;
     make_nodes(1, &config);
@@ -485,7 +525,8 @@ static void test_initial_asks_before_it_destroys(void **state)
     make_nodes(1, &config);
     fc_run(fc, 500);
     assert_started(1); /* Nothing was touched. */
-    assert_int_equal(dih_at(1)->sysfile.now.incarnation, 2);
+    assert_followed(former);
+    former = dih_at(1)->sysfile.now.incarnation;
     end_all();
     config.initial_start = 1;
     config.accept_data_loss = 1;
@@ -494,7 +535,8 @@ static void test_initial_asks_before_it_destroys(void **state)
     assert_started(1);
     assert_int_equal(fake_lqh(fc, 1, 1)->redo_created, 1);
     assert_int_equal(fake_lqh(fc, 1, 1)->recover.restart_gci, 0);
-    assert_int_equal(dih_at(1)->sysfile.now.incarnation, 3);
+    assert_true(dih_at(1)->sysfile.now.incarnation > former);
+    assert_int_equal(dih_at(1)->sysfile.now.ended_count, 0);
 }
 
 /* All are told the same, the president too, whoever it is; and nothing is touched. */
@@ -505,6 +547,7 @@ static void test_initial_of_all_is_refused_to_all(void **state)
     make_nodes(2, &config);
     fc_run(fc, 3000);
     for (uint32_t first = 1; first <= 2; first++) {
+        uint32_t former = dih_at(1)->sysfile.now.incarnation;
         end_all();
         config.initial_start = 1;
         make_node(first, &config);
@@ -518,7 +561,7 @@ static void test_initial_of_all_is_refused_to_all(void **state)
         make_nodes(2, &config);
         fc_run(fc, 1000);
         assert_started(2);
-        assert_int_equal(dih_at(1)->sysfile.now.incarnation, 1 + first);
+        assert_followed(former);
     }
 }
 
@@ -554,6 +597,7 @@ static void test_files_that_cannot_be_removed(void **state)
     struct node_config config = files_config(1, 1);
     make_nodes(1, &config);
     fc_run(fc, 3000);
+    uint32_t former = dih_at(1)->sysfile.now.incarnation;
     end_all();
     config.initial_start = config.accept_data_loss = 1;
     fake_disk_error_remove = IO_READ_ONLY;
@@ -566,7 +610,7 @@ static void test_files_that_cannot_be_removed(void **state)
     make_nodes(1, &config);
     fc_run(fc, 1000);
     assert_started(1);
-    assert_int_equal(dih_at(1)->sysfile.now.incarnation, 2);
+    assert_followed(former);
 }
 
 /* What is left behind without system files may be the only copy. */
@@ -658,6 +702,7 @@ int main(void)
         STARTS(test_restart_of_all),
         STARTS(test_list_of_incarnations_grows),
         STARTS(test_short_lives_do_not_fill_the_list),
+        STARTS(test_first_lives_differ),
         STARTS(test_start_is_cut_off_anywhere),
         STARTS(test_one_system_file_is_behind),
         STARTS(test_others_know_where_a_log_ends),
