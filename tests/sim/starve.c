@@ -7,10 +7,12 @@
 #define QUIET_FOUND_US  500000u /* The limits of fail-over. */
 #define STARVE_FOUND_US (4u * SECOND_US)
 #define FORGOTTEN_US    (17u * SECOND_US) /* Nobody is patient any more. */
-#define GAP_MAX_MS      1500u /* Below what the most patient cluster takes for a death. */
-#define GAP_FOUND_MS    400u /* Where a node hangs: every step of its fail-over waits for a turn. */
-#define HANG_MS         12000u
-#define BUILD_UP_US     (6u * SECOND_US)
+/* A word waits for the turn of its sender and for that of its receiver: twice this is below what
+ * the most patient cluster takes for a death (docs/protocols/failure.md, 2.4 s). */
+#define GAP_MAX_MS   1150u
+#define GAP_FOUND_MS 400u /* Where a node hangs: every step of its fail-over waits for a turn. */
+#define HANG_MS      12000u
+#define BUILD_UP_US  (6u * SECOND_US)
 
 static uint32_t between(struct rng *rng, uint32_t least, uint32_t most)
 {
