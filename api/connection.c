@@ -345,6 +345,12 @@ uint32_t ndb_connection_ready_nodes(const struct ndb_cluster_connection *connect
     return node_mask_count(&ready);
 }
 
+uint32_t ndb_connection_lives(const struct ndb_cluster_connection *connection)
+{
+    if (connection == NULL || connection->core == NULL) return 0;
+    return api_core_lives(connection->core);
+}
+
 uint32_t ndb_connection_next_ready_node(const struct ndb_cluster_connection *connection,
                                         uint32_t node_id)
 {

@@ -149,6 +149,10 @@ NDB_API uint32_t ndb_connection_node_id(const struct ndb_cluster_connection *con
 /* Data nodes in the configuration, and those that accept transactions now. Any thread. */
 NDB_API uint32_t ndb_connection_data_nodes(const struct ndb_cluster_connection *connection);
 NDB_API uint32_t ndb_connection_ready_nodes(const struct ndb_cluster_connection *connection);
+/* Another number than before: all data nodes were lost at once, and the cluster has come back with
+   what was durable, or with nothing. Whoever keeps what it has read or written forgets it then. It
+   changes before the first data node is ready again. 0: none has been yet. Any thread. */
+NDB_API uint32_t ndb_connection_lives(const struct ndb_cluster_connection *connection);
 /* The ready data node with the next higher id, 0 = no more; start with 0. Any thread. */
 NDB_API uint32_t ndb_connection_next_ready_node(const struct ndb_cluster_connection *connection,
                                                 uint32_t node_id);

@@ -204,6 +204,12 @@ void mc_cache_forget_space(struct mc_cache *cache, uint32_t space)
     (void)__atomic_add_fetch(mc_cache_era_at(cache, space), 1, __ATOMIC_ACQ_REL);
 }
 
+void mc_cache_forget_spaces(struct mc_cache *cache)
+{
+    for (uint32_t space = 0; space < MC_CACHE_ERAS; space++)
+        mc_cache_forget_space(cache, space);
+}
+
 void mc_cache_forget_if(struct mc_cache *cache,
                         bool (*goes)(void *context, const struct mc_name *name), void *context)
 {

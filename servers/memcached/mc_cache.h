@@ -69,6 +69,8 @@ void mc_cache_forget(struct mc_cache *cache, const struct mc_name *name);
 /* The same of all that is in that space (not 0), at once: their memory is found when it is needed,
    or they are asked for. Another space may suffer the same. */
 void mc_cache_forget_space(struct mc_cache *cache, uint32_t space);
+/* The same of all spaces but 0. */
+void mc_cache_forget_spaces(struct mc_cache *cache);
 /* The same of all of which `goes` says so; the tokens of all others are void, too. */
 void mc_cache_forget_if(struct mc_cache *cache,
                         bool (*goes)(void *context, const struct mc_name *name), void *context);

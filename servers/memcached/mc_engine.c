@@ -369,14 +369,15 @@ static void write_row(struct mc_job *job)
     ask_row(job); /* Also for a key that no row has: the answer is the store's. */
 }
 
-/* From the cache if it is there. */
+/* From the cache if it is there, and as long as the database is: nobody knows what a cluster that
+ * is lost will still have when it comes back. */
 static void read_both(struct mc_job *job)
 {
     struct mc_request *request = &job->request;
     struct mc_cache *cache = job->worker->server->cache;
     bool vivify = request->meta.vivify_given;
     struct mc_name name;
-    if (!mc_engine_name(job, &name)) {
+    if (mc_worker_store(job->worker, job->prefix->cluster) == NULL || !mc_engine_name(job, &name)) {
         ask_row(job);
         return;
     }

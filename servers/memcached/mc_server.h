@@ -206,6 +206,7 @@ struct mc_worker {
         struct mc_store *store;
         uv_poll_t poll;
         uint64_t asked; /* The worker's round in which it was seen whether it is reached. */
+        uint32_t lives; /* ndb_connection_lives() then. */
         bool reached;
     } cluster[MC_CLUSTERS_MAX];
     struct mc_worker_figures figures;

@@ -88,12 +88,23 @@ static struct ndb_cluster_connection *connection_of(struct mc_worker *worker, ui
     return connection;
 }
 
+/* Its rows are what is durable, or none: copies may be of what was lost. Each thread sees to it
+ * before it uses one, whatever the others have seen. */
+static void notice_life(struct mc_worker *worker, struct mc_access_point *access,
+                        const struct ndb_cluster_connection *connection)
+{
+    uint32_t lives = ndb_connection_lives(connection);
+    if (access->lives != lives) mc_cache_forget_spaces(worker->server->cache);
+    access->lives = lives;
+}
+
 struct mc_store *mc_worker_store(struct mc_worker *worker, uint32_t cluster)
 {
     struct mc_access_point *access = &worker->cluster[cluster];
     if (access->asked == worker->round) return access->reached ? access->store : NULL;
     struct ndb_cluster_connection *connection = connection_of(worker, cluster);
     bool ready = connection != NULL && ndb_connection_ready_nodes(connection) > 0;
+    if (ready) notice_life(worker, access, connection); /* It is told before a node is ready. */
     access->reached = ready && (access->ndb != NULL || access_open(worker, access, connection));
     access->asked = worker->round;
     return access->reached ? access->store : NULL;
