@@ -206,7 +206,6 @@ struct mc_worker {
         struct mc_store *store;
         uv_poll_t poll;
         uint64_t asked; /* The worker's round in which it was seen whether it is reached. */
-        uint32_t lives; /* ndb_connection_lives() then. */
         bool reached;
     } cluster[MC_CLUSTERS_MAX];
     struct mc_worker_figures figures;
@@ -250,7 +249,8 @@ struct mc_server {
     pthread_mutex_t lock;
     struct ndb_cluster_connection *cluster[MC_CLUSTERS_MAX];
     char cluster_text[MC_CLUSTERS_MAX][129];
-    bool cluster_lost[MC_CLUSTERS_MAX]; /* The main thread's: what the log says. */
+    bool cluster_lost[MC_CLUSTERS_MAX];         /* The main thread's: what the log says. */
+    atomic_uint cluster_lives[MC_CLUSTERS_MAX]; /* ndb_connection_lives(): older copies are void. */
     atomic_uint cluster_count;
     struct mc_config *config; /* Held; workers take it when they are woken. */
     atomic_uint config_number;

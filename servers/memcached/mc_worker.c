@@ -88,14 +88,16 @@ static struct ndb_cluster_connection *connection_of(struct mc_worker *worker, ui
     return connection;
 }
 
-/* Its rows are what is durable, or none: copies may be of what was lost. Each thread sees to it
- * before it uses one, whatever the others have seen. */
-static void notice_life(struct mc_worker *worker, struct mc_access_point *access,
+/* Its rows are what is durable, or none: copies may be of what was lost. They are void before
+ * anybody takes the new life for noticed; that two threads see to it does no harm. */
+static void notice_life(struct mc_server *server, uint32_t cluster,
                         const struct ndb_cluster_connection *connection)
 {
     uint32_t lives = ndb_connection_lives(connection);
-    if (access->lives != lives) mc_cache_forget_spaces(worker->server->cache);
-    access->lives = lives;
+    uint32_t noticed = atomic_load(&server->cluster_lives[cluster]);
+    if (noticed == lives) return;
+    if (noticed != 0) mc_cache_forget_spaces(server->cache);
+    atomic_store(&server->cluster_lives[cluster], lives);
 }
 
 struct mc_store *mc_worker_store(struct mc_worker *worker, uint32_t cluster)
@@ -104,7 +106,7 @@ struct mc_store *mc_worker_store(struct mc_worker *worker, uint32_t cluster)
     if (access->asked == worker->round) return access->reached ? access->store : NULL;
     struct ndb_cluster_connection *connection = connection_of(worker, cluster);
     bool ready = connection != NULL && ndb_connection_ready_nodes(connection) > 0;
-    if (ready) notice_life(worker, access, connection); /* It is told before a node is ready. */
+    if (ready) notice_life(worker->server, cluster, connection); /* It is told before that. */
     access->reached = ready && (access->ndb != NULL || access_open(worker, access, connection));
     access->asked = worker->round;
     return access->reached ? access->store : NULL;
