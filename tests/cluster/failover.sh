@@ -83,6 +83,19 @@ angel_of() { cat "$BOX/node$1/ndb_$1.pid"; }
 # The working process of an angel. Nothing but an angel's child that runs our program.
 worker_of() { ours $(pgrep -P "$(angel_of "$1")"); }
 
+# kill_daemons ID...: kill -9 of angels and their children, at one moment: a node whose angel has ended stops in good order, and the others
+# would go on without it.
+kill_daemons() {
+    local id pids=()
+    for id in "$@"; do pids+=("$(angel_of "$id")" $(worker_of "$id")); done
+    kill -STOP "${pids[@]}" 2>/dev/null
+    kill -9 "${pids[@]}" 2>/dev/null
+    for id in "$@"; do
+        for _ in $(seq 900); do [ -z "$(ours "${pids[@]}")" ] && break; sleep 0.1; done
+        rm -f "$BOX/node$id/ndb_$id.pid"
+    done
+}
+
 # --- Nothing is left behind. ---
 
 # Where a node writes: a daemon to its log, else to what it was started with.

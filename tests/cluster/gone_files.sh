@@ -18,18 +18,6 @@ DAMAGE=$(sed -nE 's/^EXIT_CODE\(([0-9]+), [A-Z_]+, "damage".*/\1/p' "$HERE/../..
 
 fs_of() { echo "$BOX/node$1/ndb_$1_fs"; }
 
-# kill -9 of all, at one moment.
-kill_daemons() { # id...
-    local id pids=()
-    for id in "$@"; do pids+=("$(angel_of "$id")" $(worker_of "$id")); done
-    kill -STOP "${pids[@]}" 2>/dev/null
-    kill -9 "${pids[@]}" 2>/dev/null
-    for id in "$@"; do
-        for _ in $(seq 900); do [ -z "$(ours "${pids[@]}")" ] && break; sleep 0.1; done
-        rm -f "$BOX/node$id/ndb_$id.pid"
-    done
-}
-
 # What load_and_kill kills: here the nodes have angels.
 kill_nodes() { kill_daemons 1 2; }
 

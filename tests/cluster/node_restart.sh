@@ -50,19 +50,6 @@ primaries_back() { # id
     fail "node $1 has not got its primaries back"
 }
 
-# kill_daemons ID...: kill -9 of angels and working processes, and waits until they are gone.
-kill_daemons() {
-    local id pid pids=()
-    for id in "$@"; do pids+=("$(angel_of "$id")" "$(worker_of "$id")"); done
-    kill -9 "${pids[@]}"
-    for pid in "${pids[@]}"; do
-        for _ in $(seq 900); do
-            kill -0 "$pid" 2>/dev/null || break
-            sleep 0.1
-        done
-    done
-}
-
 say "2 nodes, 2 replicas"
 start_daemons 2 2
 
