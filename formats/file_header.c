@@ -40,8 +40,10 @@ static enum file_verdict compare(const struct file_header *header,
                                  const struct file_expected *expected, char *why, size_t why_size)
 {
     if (header->cluster_id != expected->cluster_id) {
-        snprintf(why, why_size, "it belongs to another cluster (%llu, this one is %llu)",
-                 (unsigned long long)header->cluster_id, (unsigned long long)expected->cluster_id);
+        snprintf(why, why_size,
+                 "it belongs to another cluster (node %u of %llu, this is node %u of %llu)",
+                 header->node, (unsigned long long)header->cluster_id, expected->node,
+                 (unsigned long long)expected->cluster_id);
         return FILE_OTHER_CLUSTER;
     }
     if (header->node != expected->node) {
@@ -60,6 +62,12 @@ static enum file_verdict compare(const struct file_header *header,
         return FILE_OTHER_KIND;
     }
     return FILE_GOOD;
+}
+
+const char *file_foreign_advice(void)
+{
+    return ". So the directory is taken for somebody else's, and --initial does not remove it "
+           "either: correct DataDir or FileSystemPath, or remove the directory by hand";
 }
 
 /*

@@ -130,8 +130,9 @@ struct restore_frag_ref { /* Section 0: the file's name, as in an FS REF. */
     uint32_t offset_lo;
     uint32_t offset_hi;
     uint32_t format; /* LCP_OTHER_FORMAT: the file's. */
+    uint32_t listed; /* 1: a list here is this node's, so a file of somebody else has strayed. */
 };
-SIGNAL_STRUCT(restore_frag_ref, 6);
+SIGNAL_STRUCT(restore_frag_ref, 7);
 
 /* All fragments have been restored: removes this LDM's files that belong to none. */
 struct restore_end_req {

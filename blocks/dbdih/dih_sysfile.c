@@ -12,6 +12,7 @@
  * a moment: what is damaged or lost in rest is then the same GCI twice, and no crash explains it.
  * Of a copy that is not there nobody knows whether it was in rest: the other nodes are asked.
  */
+#include <stdio.h>
 #include <string.h>
 #include "blocks/dbdih/dih_state.h"
 #include "blocks/ndbfs/fs_client.h"
@@ -60,15 +61,16 @@ static struct file_expected expected(const struct dih *dih, uint32_t copy)
 
 /* A file of somebody else is not used, and not overwritten either. Another file of this node in its
  * place is a write that went astray, hence damage. */
-static void refuse_foreign(struct dih *dih, uint32_t copy, enum file_verdict verdict,
-                           const char *why)
+static void refuse_foreign(uint32_t copy, enum file_verdict verdict, const char *why)
 {
     if (verdict == FILE_GOOD || verdict == FILE_NOT_OURS || verdict == FILE_DAMAGED ||
         verdict == FILE_OTHER_KIND)
         return;
+    char text[400];
     jam_data(verdict);
-    log_error(&dih->block, "%s is refused: %s", copy_names[copy], why);
-    node_fail(EXIT_SYSFILE_FOREIGN, __FILE__, __LINE__, "the system file is not this node's");
+    snprintf(text, sizeof text, "%s is refused: %s%s", copy_names[copy], why,
+             verdict == FILE_OTHER_FORMAT ? "" : file_foreign_advice());
+    node_fail(EXIT_SYSFILE_FOREIGN, __FILE__, __LINE__, text);
 }
 
 /* What an older or newer program has written is not guessed at. */
@@ -91,7 +93,7 @@ static enum sysfile_found look_at(struct dih *dih, uint32_t copy, uint32_t bytes
     char why[200];
     if (bytes == 0) return SYSFILE_NONE;
     enum file_verdict verdict = file_header_check(block, bytes, &want, &header, why, sizeof(why));
-    refuse_foreign(dih, copy, verdict, why);
+    refuse_foreign(copy, verdict, why);
     if (verdict == FILE_GOOD && sysfile_content(block, bytes, content)) {
         jam();
         *sequence = header.sequence;

@@ -117,9 +117,10 @@ static uint32_t exit_of(const struct restore_frag_ref *ref)
     case LCP_AHEAD:
         return EXIT_SYSFILE_DAMAGED;
     case LCP_OTHER_FORMAT:
-    case LCP_OTHER_CLUSTER:
-    case LCP_OTHER_NODE:
         return EXIT_LCP_FOREIGN;
+    case LCP_OTHER_CLUSTER:
+    case LCP_OTHER_NODE: /* Behind a list of this node nothing of somebody else is destroyed. */
+        return ref->listed != 0 ? EXIT_LCP_DAMAGED : EXIT_LCP_FOREIGN;
     case LCP_GOOD: /* No damage, an error. */
         return lqh_recover_no_memory(ref->error) ? EXIT_RECOVER_MEMORY : EXIT_LCP_IO;
     case LCP_ROW:

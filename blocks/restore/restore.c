@@ -21,7 +21,8 @@ static void send_ref(struct restore *restore)
                                    .fault = failure->fault,
                                    .offset_lo = (uint32_t)failure->offset,
                                    .offset_hi = (uint32_t)(failure->offset >> 32),
-                                   .format = failure->format};
+                                   .format = failure->format,
+                                   .listed = restore->list_number != 0 ? 1u : 0};
     char text[LCP_FAULT_SIZE];
     lcp_fault_say(failure->fault, failure->format, text);
     words[0] = size;

@@ -138,6 +138,7 @@ static void choose(struct restore *restore)
     for (uint32_t slot = 0; slot < 2u; slot++) {
         if (!fatal(&failure[slot])) continue;
         restore->failure = failure[slot];
+        if (part[slot ^ 1u].found == CTL_USABLE) restore->list_number = part[slot ^ 1u].number;
         return;
     }
     uint32_t good = part[0].found == CTL_USABLE ? 0 : 1u;

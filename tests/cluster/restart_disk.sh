@@ -93,7 +93,15 @@ start_node 2
 start_node 1
 ended "${NODE_PIDS[1]}" && fail "node 1 starts with the files of node 2"
 cp "$BOX/node1.out" "$BOX/out"
-want_text out 'node 2'
+want_text out 'it belongs to node 2, this is node 1\. .*--initial does not remove it'
+(cd "$BOX/node1" && find ndb_1_fs -type f -exec sha256sum {} + | sort) >"$BOX/before"
+: >"$BOX/node1.out"
+start_node 1 --initial
+ended "${NODE_PIDS[1]}" && fail "node 1 starts with the files of node 2"
+cp "$BOX/node1.out" "$BOX/out"
+want_text out 'it belongs to node 2, this is node 1\. .*--initial does not remove it'
+(cd "$BOX/node1" && find ndb_1_fs -type f -exec sha256sum {} + | sort) >"$BOX/after"
+cmp "$BOX/before" "$BOX/after" || fail "--initial has changed the files of node 2"
 kill_nodes
 rm -rf "$BOX/node1/ndb_1_fs"
 mv "$BOX/node1.copy" "$BOX/node1/ndb_1_fs"

@@ -515,6 +515,8 @@ static void test_foreign_files_are_refused(void **state)
     start_with(2, 2, true, 1);
     fc_run(fc, 300);
     assert_int_equal(fc->node[2].exit_code, EXIT_SYSFILE_FOREIGN);
+    assert_non_null(strstr(fc->node[2].failure, "D1/sysfile.0 is refused: it belongs to node 1, "));
+    assert_non_null(strstr(fc->node[2].failure, "--initial does not remove it"));
     end_all();
     memcpy(&fake_disks[1], kept, sizeof kept);
     start_with(2, 2, true, 2); /* Another cluster's. */

@@ -896,6 +896,58 @@ static void test_checkpoints_of_a_former_life(void **state)
     }
 }
 
+/* Whose lists there are in test_stray_checkpoints(). */
+enum stray { STRAY_NO_LIST, STRAY_ONE_LIST, STRAY_ALL_LISTS, STRAY_COUNT };
+
+/* The present life's lists are back, or all but the first one. */
+static void lists_put_back(const struct sim_disk *present, const struct sim_disk *other,
+                           enum stray lists)
+{
+    char name[LCP_NAME_MAX];
+    const uint8_t *from;
+    const uint8_t *to;
+    if (lists == STRAY_NO_LIST) return;
+    assert_true(sim_disk_spoil(t.disk, present, SPOIL_OLDER, SPOIL_LISTS) > 0);
+    if (lists == STRAY_ALL_LISTS) return;
+    lcp_part_name(name, 1, 0);
+    uint64_t size = sim_disk_content(other, name, true, &from);
+    assert_int_equal(sim_disk_content(t.disk, name, true, &to), size);
+    for (uint64_t at = 0; at < size; at++)
+        assert_true(sim_disk_poke(t.disk, name, at, from[at]));
+}
+
+/*
+ * A checkpoint of another cluster beside a list of the node's own is a stray file: it is in the
+ * place of one of the node's, as a damaged one is. Where all lists are of another one, so is all.
+ */
+static void test_stray_checkpoints(void **state)
+{
+    (void)state;
+    for (uint32_t lists = STRAY_NO_LIST; lists < STRAY_COUNT; lists++) {
+        leave_rows(true);
+        sim_config(t.world, 1)->cluster_id++;
+        life_begin();
+        rows_make(true);
+        struct sim_disk *other = sim_disk_clone(t.disk);
+        sim_config(t.world, 1)->cluster_id--;
+        life_begin();
+        rows_make(true);
+        struct sim_disk *present = sim_disk_clone(t.disk);
+        uint32_t code = lists == STRAY_NO_LIST ? EXIT_LCP_FOREIGN : EXIT_LCP_DAMAGED;
+        assert_true(sim_disk_spoil(t.disk, other, SPOIL_OLDER, SPOIL_LCP) > 0);
+        lists_put_back(present, other, lists);
+        assert_false(node_restart());
+        assert_stopped(code, "of another cluster");
+        assert_stopped(code, lists == STRAY_ALL_LISTS ? "LCP/T5F" : "LCP/part");
+        assert_true(sim_disk_spoil(t.disk, present, SPOIL_OLDER, SPOIL_ALL) > 0);
+        assert_true(node_restart());
+        compare();
+        sim_disk_destroy(other);
+        sim_disk_destroy(present);
+        world_drop();
+    }
+}
+
 /* Less memory than the rows need: the node says so, reading checkpoints or the log, and comes back
  * when it has the memory again. */
 static void test_no_memory_for_the_rows(void **state)
@@ -926,6 +978,7 @@ int main(void)
         cmocka_unit_test(test_lost_files),
         cmocka_unit_test(test_checkpoints_of_another_cluster),
         cmocka_unit_test(test_checkpoints_of_a_former_life),
+        cmocka_unit_test(test_stray_checkpoints),
         cmocka_unit_test(test_no_memory_for_the_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
