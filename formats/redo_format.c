@@ -30,6 +30,7 @@ static const char *const fault_names[REDO_FAULT_COUNT] = {
     [REDO_FORGOTTEN] = "the log is needed over more starts than are remembered",
     [REDO_AHEAD] = "the log is ahead of D1/sysfile.0 and D1/sysfile.1: they are of an earlier time",
     [REDO_BAD_SIZE] = "file has another size",
+    [REDO_MISSING] = "file is missing",
     [REDO_OTHER_LIFE] = "belongs to a former life of this node",
 };
 

@@ -71,6 +71,7 @@ enum redo_fault {
     REDO_AHEAD,      /* Its GCI cannot be: what the system files say is older than the log. */
     REDO_BAD_SIZE,   /* The file's size is another one. */
     REDO_OTHER_LIFE, /* The node's files have been made anew since. */
+    REDO_MISSING,    /* There is no such file. */
     REDO_FAULT_COUNT
 };
 const char *redo_fault_name(enum redo_fault fault);

@@ -183,15 +183,17 @@ static void io_synced(void *context)
     redo->save_count = left;
 }
 
-static uint32_t exit_of(enum redo_fault fault)
+static uint32_t exit_of(const struct redo_damage *damage)
 {
-    switch (fault) {
+    switch (damage->fault) {
     case REDO_OTHER_VERSION:
+        return EXIT_REDO_FOREIGN;
     case REDO_OTHER_CLUSTER:
     case REDO_OTHER_NODE:
-    case REDO_OTHER_PART:
+    case REDO_OTHER_PART: /* Beside files of this node's nothing of somebody else is destroyed. */
+        return damage->stray ? EXIT_REDO_DAMAGED : EXIT_REDO_FOREIGN;
     case REDO_OTHER_SHAPE:
-        return EXIT_REDO_FOREIGN;
+        return damage->stray ? EXIT_REDO_DAMAGED : EXIT_REDO_SHAPE;
     case REDO_AHEAD:
         return EXIT_SYSFILE_DAMAGED;
     case REDO_GOOD:
@@ -207,6 +209,7 @@ static uint32_t exit_of(enum redo_fault fault)
     case REDO_FORGOTTEN:
     case REDO_BAD_SIZE:
     case REDO_OTHER_LIFE:
+    case REDO_MISSING:
     case REDO_FAULT_COUNT:
         break;
     }
@@ -214,6 +217,26 @@ static uint32_t exit_of(enum redo_fault fault)
 }
 
 /* A ring of another shape is not damaged, and must not be given up for it. */
+static void shape_say(const struct lqh *lqh, const struct redo_damage *damage, char *text,
+                      size_t size)
+{
+    const struct node_config *config = block_config(&lqh->block);
+    char name[FS_NAME_BYTES + 1];
+    const char *advice = ": set the parameters back";
+    file_name(lqh, damage->file, name, sizeof name);
+    if (lqh->redo->others != 0)
+        advice = ""; /* It is given up, and made anew. */
+    else if (config->replicas > 1)
+        advice = ": set the parameters back; to change them restart one data node after the other "
+                 "with --initial while the others run";
+    snprintf(text, size,
+             "redo log, %s, is of NoOfFragmentLogFiles=%u and FragmentLogFileSize=%uK, the "
+             "configuration has %u and %uK. Nothing is damaged%s",
+             name, damage->files, damage->file_blocks * (REDO_BLOCK_BYTES / 1024u),
+             config->redo_files, config->redo_file_bytes / 1024u, advice);
+}
+
+/* Nor where the log's first page, which knows, is not there. */
 static void shape_advice(const struct lqh *lqh, char *text, size_t size)
 {
     int used = snprintf(text, size,
@@ -230,14 +253,17 @@ static void io_damaged(void *context, const struct redo_damage *damage)
     char why[32] = "";
     char fault[REDO_FAULT_SIZE];
     char advice[384] = "";
-    uint32_t code = exit_of(damage->fault);
+    uint32_t code = exit_of(damage);
     redo_fault_say(damage->fault, damage->version, fault);
-    /* The file's own head is of this part: a write of another part has gone astray. */
-    if (damage->fault == REDO_OTHER_PART && damage->block > 0) code = EXIT_REDO_DAMAGED;
     if (damage->error != 0 && lqh_recover_no_memory(damage->error)) code = EXIT_RECOVER_MEMORY;
     file_name(lqh, damage->file, name, sizeof name);
     if (damage->error != 0) snprintf(why, sizeof why, " (error %u)", damage->error);
-    if (damage->fault == REDO_BAD_SIZE)
+    if (code == EXIT_REDO_SHAPE && damage->files != 0) {
+        shape_say(lqh, damage, text, sizeof lqh->redo->text);
+        lqh_recover_fail(lqh, code, text);
+        return;
+    }
+    if (damage->fault == REDO_BAD_SIZE || damage->fault == REDO_MISSING)
         shape_advice(lqh, advice, sizeof advice);
     else if (code == EXIT_REDO_DAMAGED)
         lqh_recover_advice(lqh, advice, sizeof advice);
@@ -326,7 +352,7 @@ static void io_ref(struct block *block, const struct signal *sig, const char *wh
     snprintf(lqh->redo->text, sizeof lqh->redo->text,
              "redo log, %s: %s failed: error %u, %s (system error %u)", name, what, ref->error,
              error_get(ref->error)->text, ref->os_error);
-    bool gone = ref->error == ERR_FILE_MISSING || ref->error == ERR_FILE_SHORT_READ;
+    bool gone = ref->error == ERR_FILE_SHORT_READ;
     size_t used = strlen(lqh->redo->text);
     if (gone) shape_advice(lqh, lqh->redo->text + used, sizeof lqh->redo->text - used);
     lqh_recover_fail(lqh, gone ? EXIT_REDO_DAMAGED : EXIT_REDO_IO, lqh->redo->text);
@@ -334,7 +360,11 @@ static void io_ref(struct block *block, const struct signal *sig, const char *wh
 
 void lqh_exec_FSOPENREF(struct block *block, const struct signal *sig)
 {
-    io_ref(block, sig, "open");
+    struct lqh_redo *redo = lqh_of(block)->redo;
+    if (SIG_PAYLOAD(sig, fs_ref)->error == ERR_FILE_MISSING && !redo->created)
+        redo_missing(&redo->log);
+    else
+        io_ref(block, sig, "open");
 }
 
 void lqh_exec_FSPREALLOCATEREF(struct block *block, const struct signal *sig)

@@ -13,9 +13,10 @@
  *    |----- needed ------------|--------|----------|=====>                free
  *
  * CLOSED -> OPENING -> OPENED -> RUNNING                          a new log
- *                        |
  *                        `-> HEADS -> READING <-> APPLYING
  *                              -> LOOKING -> (CUTTING) -> JOINING -> RUNNING   a restart
+ *
+ * OPENING -> ASKING when a file is missing or has another size, and no further.
  */
 enum redo_state {
     REDO_CLOSED = 0,
@@ -28,6 +29,7 @@ enum redo_state {
     REDO_CUTTING, /* Replay: leaves the last pages that the disk may not have. */
     REDO_JOINING, /* Replay: syncs what is going to be continued. */
     REDO_RUNNING,
+    REDO_ASKING, /* Opening: the first page is to say what number and size the files had. */
 };
 
 /* What stops the log, for the node's last message. */
@@ -37,6 +39,9 @@ struct redo_damage {
     uint32_t block;
     uint32_t error;   /* REDO_BAD_RECORD: what redo_io.apply said, or 0. */
     uint32_t version; /* REDO_OTHER_VERSION: the file's; 0: of a page within it. */
+    uint32_t files;   /* REDO_OTHER_SHAPE of a file's first page: what it says. */
+    uint32_t file_blocks;
+    bool stray; /* Another page of the part is the node's own. */
 };
 
 /* The world, as the log sees it. One request at a time; redo_done() answers it, never from within
@@ -110,7 +115,8 @@ struct redo_log {
     enum redo_state state;
     bool busy; /* A request is under way. */
     bool create;
-    uint32_t file_next; /* Opening, heads. */
+    uint32_t file_next;       /* Opening, heads. */
+    struct redo_damage wrong; /* Asking: why; heads: the first file of somebody else. */
     /* Positions. */
     uint64_t tail;
     uint64_t synced;
@@ -162,6 +168,7 @@ void redo_init(struct redo_log *log, const struct redo_config *config, const str
                void *context);
 /* Makes the files anew, or opens those that are there. redo_io.opened follows. */
 void redo_open(struct redo_log *log, bool create);
+void redo_missing(struct redo_log *log); /* Answers redo_io.open: there is no such file. */
 /* A new log starts to run. */
 void redo_begin(struct redo_log *log, uint32_t incarnation);
 /* The answer to a request: the file's blocks for open, anything else 0. */

@@ -27,15 +27,54 @@ void redo_open(struct redo_log *log, bool create)
     log->io->open(log->context, 0, create);
 }
 
+/* What the first file has of a page. Files before the one that is wrong have their size. */
+static uint32_t first_blocks(const struct redo_log *log)
+{
+    bool whole = log->wrong.file > 0 || log->wrong.block > REDO_PAGE_BLOCKS;
+    return whole ? REDO_PAGE_BLOCKS : log->wrong.block;
+}
+
+/* A file is missing or has another size: it is damaged, or the configuration has been changed. */
+static void shape_ask(struct redo_log *log, enum redo_fault fault, uint32_t blocks)
+{
+    jam_data(fault);
+    log->wrong = (struct redo_damage){.fault = fault, .file = log->file_next, .block = blocks};
+    log->state = REDO_ASKING;
+    if (first_blocks(log) == 0) {
+        log->io->damaged(log->context, &log->wrong);
+        return;
+    }
+    log->busy = true;
+    log->io->read(log->context, 0, 0, log->config.buffer, first_blocks(log));
+}
+
+static void shape_told(struct redo_log *log)
+{
+    const struct redo_page_head *head =
+        (const struct redo_page_head *)(const void *)log->config.buffer;
+    const struct redo_place place = redo_place_at(log, 0);
+    uint32_t words = first_blocks(log) * REDO_BLOCK_WORDS;
+    struct redo_damage damage = log->wrong;
+    if (redo_page_verify(log->config.buffer, words, &place) == REDO_OTHER_SHAPE) {
+        jam();
+        damage = (struct redo_damage){
+            .fault = REDO_OTHER_SHAPE, .files = head->files, .file_blocks = head->file_blocks};
+    }
+    log->io->damaged(log->context, &damage);
+}
+
+void redo_missing(struct redo_log *log)
+{
+    ndbrequire(log->busy && log->state == REDO_OPENING && !log->create);
+    log->busy = false;
+    shape_ask(log, REDO_MISSING, 0);
+}
+
 static void file_opened(struct redo_log *log, uint64_t blocks)
 {
     jam();
     if (blocks != log->config.file_blocks) {
-        const struct redo_damage damage = {
-            .fault = REDO_BAD_SIZE,
-            .file = log->file_next,
-            .block = (uint32_t)(blocks < UINT32_MAX ? blocks : UINT32_MAX)};
-        log->io->damaged(log->context, &damage);
+        shape_ask(log, REDO_BAD_SIZE, (uint32_t)(blocks < UINT32_MAX ? blocks : UINT32_MAX));
         return;
     }
     log->file_next++;
@@ -65,6 +104,9 @@ void redo_done(struct redo_log *log, uint64_t result)
     switch (log->state) {
     case REDO_OPENING:
         file_opened(log, result);
+        return;
+    case REDO_ASKING:
+        shape_told(log);
         return;
     case REDO_RUNNING:
         redo_written(log);

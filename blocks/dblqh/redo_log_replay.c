@@ -27,7 +27,8 @@ static void damaged(struct redo_log *log, enum redo_fault fault, uint64_t positi
     const struct redo_damage damage = {.fault = fault,
                                        .file = redo_file_at(log, position),
                                        .block = redo_block_at(log, position),
-                                       .error = error};
+                                       .error = error,
+                                       .stray = true}; /* All first pages are the node's own. */
     jam_data(fault);
     log->io->damaged(log->context, &damage);
 }
@@ -184,16 +185,25 @@ static void head_done(struct redo_log *log)
         log->io->damaged(log->context, &damage);
         return;
     }
-    if (foreign(fault)) {
-        damaged(log, fault, position, 0);
-        return;
+    if (foreign(fault) && log->wrong.fault == REDO_GOOD) {
+        jam_data(fault);
+        log->wrong = (struct redo_damage){.fault = fault,
+                                          .file = log->file_next,
+                                          .files = head->files,
+                                          .file_blocks = head->file_blocks};
     }
     log->file[log->file_next] = (struct redo_file){.lsn = 0};
     if (fault == REDO_GOOD) log->file[log->file_next] = file_of(head);
-    if (++log->file_next < log->config.files)
+    if (++log->file_next < log->config.files) {
         head_read(log);
-    else
+        return;
+    }
+    if (log->wrong.fault == REDO_GOOD) {
         start_choose(log);
+        return;
+    }
+    log->wrong.stray = log->file[newest_file(log)].lsn != 0;
+    log->io->damaged(log->context, &log->wrong);
 }
 
 /* --- Records. --- */
@@ -501,6 +511,7 @@ void redo_replay_done(struct redo_log *log)
         return;
     case REDO_CLOSED:
     case REDO_OPENING:
+    case REDO_ASKING:
     case REDO_OPENED:
     case REDO_APPLYING:
     case REDO_RUNNING:

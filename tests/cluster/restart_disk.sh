@@ -106,6 +106,31 @@ kill_nodes
 rm -rf "$BOX/node1/ndb_1_fs"
 mv "$BOX/node1.copy" "$BOX/node1/ndb_1_fs"
 
+say "log files of another size or number than configured are no damage, and are kept"
+reconfigure() { # LINE: of [ndbd default], instead of the one with this name
+    kill "$MGM_PID"
+    wait "$MGM_PID" 2>/dev/null
+    sed -i "/^${1%%=*}=/d; s/^\\[ndbd default\\]\$/&\\n$1/" "$BOX/config.ini"
+    start_mgm --reload
+}
+for lines in 'FragmentLogFileSize=8M FragmentLogFileSize=4M' 'NoOfFragmentLogFiles=6 NoOfFragmentLogFiles=4'; do
+    for id in 1 2; do : >"$BOX/node$id.out"; done
+    reconfigure "${lines% *}"
+    start_node 1
+    start_node 2
+    for _ in $(seq 900); do grep -q 'Forced node shutdown completed' "$BOX/node1.out" "$BOX/node2.out" && break; sleep 0.1; done
+    kill_nodes
+    cat "$BOX/node1.out" "$BOX/node2.out" >"$BOX/out"
+    want_text out 'Caused by error 2398: .*NoOfFragmentLogFiles=4 and FragmentLogFileSize=4096K.*Nothing is damaged: set the parameters back'
+    grep -E 'Caused by error (2310|2375)|accept-data-loss' "$BOX/out" && fail "${lines% *} is taken for damage"
+    reconfigure "${lines#* }"
+    start_node 1
+    start_node 2
+    want 0 "$BIN/ndb_waiter" --timeout=100
+    same_awkward
+    kill_nodes
+done
+
 say "--initial of all nodes destroys nothing unless it is said twice"
 for id in 1 2; do : >"$BOX/node$id.out"; done
 start_node 1 --initial

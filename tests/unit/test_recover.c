@@ -248,7 +248,7 @@ static bool announced(void *context, uint32_t node, const struct node_failure *f
     (void)node;
     return failure->exit_code == EXIT_REDO_DAMAGED || failure->exit_code == EXIT_LCP_DAMAGED ||
            failure->exit_code == EXIT_LCP_IO || failure->exit_code == EXIT_LCP_FOREIGN ||
-           failure->exit_code == EXIT_RECOVER_MEMORY;
+           failure->exit_code == EXIT_RECOVER_MEMORY || failure->exit_code == EXIT_REDO_SHAPE;
 }
 
 static void world_make(uint64_t seed, uint32_t files, uint32_t file_bytes)
@@ -948,6 +948,34 @@ static void test_stray_checkpoints(void **state)
     }
 }
 
+/* Files of another number or size, all of them, are another configuration and no damage: the node
+ * names both, and comes back when the parameters are set back. */
+static void test_logs_of_another_shape(void **state)
+{
+    (void)state;
+    static const uint32_t shapes[][2] = {{4, 256}, {4, 64}, {6, 128}, {3, 128}, {5, 512}, {3, 32}};
+    leave_rows(true);
+    struct node_config *config = sim_config(t.world, 1);
+    for (uint32_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        char now[64];
+        uint32_t ended = t.ended_count;
+        config->redo_files = shapes[i][0];
+        config->redo_file_bytes = shapes[i][1] * 1024u;
+        snprintf(now, sizeof now, "the configuration has %u and %uK. Nothing is damaged: set",
+                 shapes[i][0], shapes[i][1]);
+        assert_false(node_restart());
+        assert_stopped(EXIT_REDO_SHAPE, "NoOfFragmentLogFiles=4 and FragmentLogFileSize=128K");
+        assert_stopped(EXIT_REDO_SHAPE, now);
+        t.ended_count = ended; /* Nothing is written. */
+        t.incarnation--;
+    }
+    config->redo_files = 4;
+    config->redo_file_bytes = 128u * 1024u;
+    assert_true(node_restart());
+    compare();
+    world_drop();
+}
+
 /* Less memory than the rows need: the node says so, reading checkpoints or the log, and comes back
  * when it has the memory again. */
 static void test_no_memory_for_the_rows(void **state)
@@ -979,6 +1007,7 @@ int main(void)
         cmocka_unit_test(test_checkpoints_of_another_cluster),
         cmocka_unit_test(test_checkpoints_of_a_former_life),
         cmocka_unit_test(test_stray_checkpoints),
+        cmocka_unit_test(test_logs_of_another_shape),
         cmocka_unit_test(test_no_memory_for_the_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -697,6 +697,41 @@ static void test_foreign_files(void **state)
     assert_int_equal(w->damage.fault, REDO_OTHER_NODE);
 }
 
+/* The first page of a file says that it is another node's. */
+static void lend(uint32_t file)
+{
+    struct redo_page_head *head = (void *)w->disk[file];
+    head->node = 3;
+    redo_page_seal((uint32_t *)(void *)head);
+}
+
+/* One such file among the node's own has strayed there; the node's own files are no such ones. */
+static void test_stray_files(void **state)
+{
+    (void)state;
+    for (uint32_t file = 0; file <= FILES; file++) {
+        lead_a_life(1);
+        assert_true(w->log.lsn != 0);
+        uint32_t written = 0;
+        for (uint32_t i = 0; i < FILES; i++) {
+            struct redo_page_head *head = (void *)w->disk[i];
+            written += head->magic == REDO_MAGIC;
+            if (head->magic == REDO_MAGIC && (i == file || file == FILES)) lend(i);
+        }
+        assert_true(written > 1);
+        bool stray = file < FILES && ((struct redo_page_head *)(void *)w->disk[file])->node == 3;
+        bool started = restart();
+        if (!stray && file < FILES) {
+            assert_true(started);
+            continue;
+        }
+        assert_false(started);
+        assert_int_equal(w->damage.fault, REDO_OTHER_NODE);
+        assert_int_equal(w->damage.stray, stray);
+        if (stray) assert_int_equal(w->damage.file, file);
+    }
+}
+
 /* A log of the node's former life, or none where there was one, has not the page that the system
  * files know, whatever its number. */
 static void test_another_life(void **state)
@@ -906,6 +941,7 @@ int main(void)
         cmocka_unit_test(test_the_system_files_are_old),
         cmocka_unit_test(test_rot),
         cmocka_unit_test(test_foreign_files),
+        cmocka_unit_test(test_stray_files),
         cmocka_unit_test(test_another_life),
         cmocka_unit_test(test_a_left_out_page_stays),
         cmocka_unit_test(test_the_very_first_page_is_left_out),
