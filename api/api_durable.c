@@ -38,11 +38,9 @@ bool api_epoch_is_durable(const struct api_client *client, uint64_t epoch)
 
 static void complete(struct api_durable *wait, uint32_t error)
 {
-    struct api_client *client = wait->client;
     api_durable_done done = wait->done;
     void *context = wait->context;
-    client->pending--;
-    api_pool_release(&client->durables, wait);
+    api_durable_end(wait);
     done(context, error);
 }
 
@@ -71,19 +69,31 @@ static void send_request(struct api_durable *wait)
     retry_later(wait);
 }
 
-uint32_t api_wait_durable(struct api_client *client, uint64_t epoch, uint32_t timeout_ms,
-                          api_durable_done done, void *context)
+struct api_durable *api_durable_begin(struct api_client *client, uint64_t epoch,
+                                      uint32_t timeout_ms, api_durable_done done, void *context)
 {
-    if (epoch == 0) return ERR_PARAMETER;
     struct api_durable *wait = api_pool_seize(&client->durables);
-    if (wait == NULL) return ERR_API_MEMORY;
+    if (wait == NULL) return NULL;
     struct api_record record = wait->record;
     *wait = (struct api_durable){
         .record = record, .client = client, .epoch = epoch, .done = done, .context = context};
     wait->deadline_ms = api_deadline(client, timeout_ms);
     client->pending++;
     send_request(wait);
-    return 0;
+    return wait;
+}
+
+void api_durable_end(struct api_durable *wait)
+{
+    wait->client->pending--;
+    api_pool_release(&wait->client->durables, wait);
+}
+
+uint32_t api_wait_durable(struct api_client *client, uint64_t epoch, uint32_t timeout_ms,
+                          api_durable_done done, void *context)
+{
+    if (epoch == 0) return ERR_PARAMETER;
+    return api_durable_begin(client, epoch, timeout_ms, done, context) == NULL ? ERR_API_MEMORY : 0;
 }
 
 /* The one that this is the answer of, or NULL. */

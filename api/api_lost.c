@@ -77,7 +77,7 @@ static struct api_tx *failed_tx(struct api_client *client, uint64_t transid)
 {
     struct api_tx *tx = api_tx_find(client, transid);
     bool waits = tx != NULL && (tx->state == TX_EXECUTING || tx->state == TX_COMMITTING);
-    if (!waits || !api_tx_commit_in_flight(tx)) {
+    if (!waits || !api_tx_commit_in_flight(tx) || tx->durable_wait != NULL) {
         api_late(client);
         return NULL;
     }
@@ -100,12 +100,12 @@ static void doubt_single_operations(struct api_tx *tx)
     }
 }
 
-void api_tx_was_committed(struct api_tx *tx, uint64_t epoch)
+static void settle(struct api_tx *tx, uint64_t epoch, bool durable)
 {
     doubt_single_operations(tx);
     tx->answer_due = false;
     tx->doubt = false;
-    tx->durable = false;
+    tx->durable = durable;
     tx->error = 0;
     tx->outcome = API_COMMITTED;
     tx->epoch = epoch;
@@ -115,6 +115,43 @@ void api_tx_was_committed(struct api_tx *tx, uint64_t epoch)
     }
     api_tx_give_up_lost_rows(tx);
     api_tx_check_complete(tx);
+}
+
+void api_tx_leave_durable(struct api_tx *tx)
+{
+    if (tx->durable_wait != NULL) api_durable_end(tx->durable_wait);
+    tx->durable_wait = NULL;
+}
+
+static void durability_told(void *context, uint32_t error)
+{
+    struct api_tx *tx = context;
+    tx->durable_wait = NULL;
+    if (error == 0)
+        settle(tx, tx->told_epoch, true);
+    else
+        api_tx_fail(tx, error, error == ERR_EPOCH_LOST ? API_ABORTED : API_UNKNOWN);
+}
+
+/* The lost coordinator would have answered when the commit was durable, and who tells of it now
+ * knows that it is committed. The time for that is not the doubt's any more. */
+static void durability_ask(struct api_tx *tx, uint64_t epoch)
+{
+    tx->doubt = false;
+    tx->told_epoch = epoch;
+    tx->deadline_ms = tx->limit_ms;
+    api_wake_at(tx->client, tx->deadline_ms);
+    tx->durable_wait = api_durable_begin(tx->client, epoch, API_NO_TIMEOUT, durability_told, tx);
+    if (tx->durable_wait == NULL) api_tx_fail(tx, ERR_API_MEMORY, API_UNKNOWN);
+}
+
+void api_tx_was_committed(struct api_tx *tx, uint64_t epoch)
+{
+    bool durable = api_epoch_is_durable(tx->client, epoch);
+    if (tx->want_durable && !durable && tx->state != TX_ASKING)
+        durability_ask(tx, epoch);
+    else
+        settle(tx, epoch, durable);
 }
 
 void api_tx_was_aborted(struct api_tx *tx)
@@ -207,7 +244,8 @@ void api_tx_link_down(struct api_client *client, uint32_t peer)
     for (struct api_tx *tx; (tx = api_walk_next(client, &walk)) != NULL;) {
         if (tx->state != TX_EXECUTING && tx->state != TX_COMMITTING) continue;
         if (!node_mask_has(&tx->lost, peer)) continue;
-        if (tx->doubt && none_ready(client->core)) {
+        bool undecided = tx->doubt || tx->durable_wait != NULL;
+        if (undecided && none_ready(client->core)) {
             api_tx_fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN); /* Nobody is left who could tell. */
         } else {
             repeat_reads(tx, peer);

@@ -174,8 +174,12 @@ struct api_tx {
     uint64_t transid;
     uint64_t epoch;
     bool want_durable;
-    bool durable; /* The level that the commit has reached. */
+    bool durable;                     /* The level that the commit has reached. */
+    struct api_durable *durable_wait; /* Another node has told of the commit, which is not known to
+                                         be durable; NULL: none. */
+    uint64_t told_epoch;              /* What it waits for. */
     uint64_t deadline_ms;
+    uint64_t limit_ms;     /* The same, before the doubt. */
     struct node_mask lost; /* Links lost since the execute began. */
     struct api_op *first;
     struct api_op *last;
@@ -437,6 +441,10 @@ void api_exec_OUTCOME_CONF(struct api_client *client, const uint32_t *words);
 void api_exec_OUTCOME_REF(struct api_client *client, const uint32_t *words);
 
 /* api_durable.c */
+/* As api_wait_durable(); NULL: no memory. Until `done` is called it may be ended without that. */
+struct api_durable *api_durable_begin(struct api_client *client, uint64_t epoch,
+                                      uint32_t timeout_ms, api_durable_done done, void *context);
+void api_durable_end(struct api_durable *wait);
 void api_epoch_known(struct api_core *core, uint64_t epoch); /* To be durable. */
 void api_durable_link_down(struct api_client *client, uint32_t peer);
 void api_durable_expire(struct api_client *client);

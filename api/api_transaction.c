@@ -93,6 +93,7 @@ void api_tx_close(struct api_tx *tx)
     if (tx == NULL) return;
     struct api_client *client = tx->client;
     if (tx->state != TX_IDLE) client->pending--;
+    api_tx_leave_durable(tx);
     if (tx->outcome == API_ACTIVE && tx->first != NULL) client->statistics.transactions_aborted++;
     if (tx->state == TX_ROLLING_BACK) {
         api_tx_leave_rolling_back(tx);
@@ -239,6 +240,7 @@ void api_tx_finish(struct api_tx *tx)
     tx->answer_due = false;
     tx->doubt = false;
     tx->batch_error = 0;
+    api_tx_leave_durable(tx);
     client->pending--;
     api_tx_done done = tx->done;
     tx->done = NULL;
@@ -561,7 +563,7 @@ uint32_t api_tx_execute(struct api_tx *tx, enum api_execute type, uint32_t timeo
         api_tx_finish(tx);
         return 0;
     }
-    tx->deadline_ms = api_deadline(tx->client, timeout_ms);
+    tx->deadline_ms = tx->limit_ms = api_deadline(tx->client, timeout_ms);
     if (tx->begin_ms == 0) tx->begin_ms = tx->client->now_ms;
     if (type == API_ROLLBACK) return rollback(tx);
     uint32_t error = api_tx_begin_batch(tx);

@@ -16,6 +16,9 @@ void api_tx_leave_connect(struct api_tx *tx);
 /* The rollback is on its way already: the record only waits for its answer. */
 void api_tx_leave_rolling_back(struct api_tx *tx);
 
+/* Does not wait any more until its commit, that another node has told of, is durable. */
+void api_tx_leave_durable(struct api_tx *tx);
+
 /* Meets each transaction that is there now and still when its turn comes; NULL at the end, which
  * must be reached. */
 void api_walk_begin(struct api_client *client, struct api_walk *walk);

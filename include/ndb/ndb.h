@@ -556,7 +556,8 @@ enum ndb_lock_mode {
 
 /* NDB_COMMIT: answered when all replicas have the commit in memory. NDB_COMMIT_DURABLE: when it is
    on their disks too, so that it survives the loss of the whole cluster; commits that wait at the
-   same time share the writes. */
+   same time share the writes. That holds whoever answers: if the coordinator is lost meanwhile and
+   another node tells of the commit, ndb_execute() waits, within its time, until it is durable. */
 enum ndb_execute_type {
     NDB_NO_COMMIT = 1,
     NDB_COMMIT = 2,
@@ -666,7 +667,9 @@ NDB_API int ndb_operation_value(const struct ndb_operation *operation, uint32_t 
    changes than MaxDMLOperationsPerTransaction with 261; the detail says how many fit. 0: done (and
    committed, if asked for); single operations may still have an error when it did not abort:
    ndb_operation_error. -1: the transaction is aborted, or its outcome is unknown; see
-   ndb_transaction_error. Own thread. */
+   ndb_transaction_error. With NDB_COMMIT_DURABLE 4012 and 4009 may be of one that is committed and
+   not known to be durable: ndb_transaction_outcome() tells its epoch, ndb_wait_durable() waits for
+   it; 248 (aborted): all nodes were lost before it was durable. Own thread. */
 NDB_API int ndb_execute(struct ndb_transaction *transaction, enum ndb_execute_type type,
                         uint32_t timeout_ms);
 
@@ -685,8 +688,9 @@ NDB_API const ndb_error_t *ndb_operation_error(const struct ndb_operation *opera
  */
 NDB_API uint64_t ndb_transaction_epoch(const struct ndb_transaction *transaction);
 /* The level that the answer of the commit has reached. 1: the commit is known to be on the disks of
-   all replicas; 0: in their memory only (ndb_wait_durable tells when that has changed), or not
-   committed. */
+   all replicas, as it always is when NDB_COMMIT_DURABLE was answered with 0 and has changed
+   something; 0: in their memory only, also when ndb_transaction_outcome() has told of it
+   (ndb_wait_durable() with its epoch waits until that has changed), or not committed. */
 NDB_API int ndb_transaction_durable(const struct ndb_transaction *transaction);
 /* API block << 52 | node id << 40 | counter, as other reports of the cluster show it. */
 NDB_API uint64_t ndb_transaction_id(const struct ndb_transaction *transaction);

@@ -3,6 +3,8 @@
 #include "api_fake.h"
 #include "signals/durable.h"
 #include "signals/gcp.h"
+#include "signals/outcome.h"
+#include "signals/takeover.h"
 
 struct waited {
     uint32_t calls;
@@ -212,6 +214,96 @@ static void deadlines(void **state)
     assert_int_equal(waited[1].calls, 0);
 }
 
+/* The coordinator of a commit to disk is lost, and another node tells that it is committed: that is
+ * not what was asked for, so the answer waits until it is durable. */
+static void told_by_another_node(void **state)
+{
+    (void)state;
+    enum end { DURABLE, ASKED, LOST, FORGOTTEN, LATE, ALL_LOST, CLOSED, END_COUNT };
+    for (enum end end = 0; end < END_COUNT; end++) {
+        struct fake *fake = fake_create(2);
+        struct api_table *table = fake_table(fake, 1);
+        uint32_t done = 0;
+        uint32_t peer;
+        struct api_tx *tx = api_tx_start(fake->client);
+        api_tx_prefer(tx, 1);
+        fake_op(tx, table, OP_INSERT, LOCK_EXCLUSIVE, 0, 42, NULL);
+        assert_int_equal(api_tx_execute(tx, API_COMMIT_DURABLE, 3000, fake_done, &done), 0);
+        fake_seize(fake, 1);
+        fake_next(fake, GSN_TCKEYREQ, NULL);
+        struct tckey_failconf told = {(uint32_t)api_tx_id(tx), (uint32_t)(api_tx_id(tx) >> 32), 5,
+                                      6};
+        struct outcome_conf conf = {.transid1 = told.transid1,
+                                    .transid2 = told.transid2,
+                                    .committed = 1,
+                                    .gci_hi = 5,
+                                    .gci_lo = 6};
+        fake_link_down(fake, 1);
+        fake_next(fake, GSN_OUTCOME_REQ, NULL);
+        if (end == ASKED)
+            ANSWER(fake, TC(2), OUTCOME_CONF, conf);
+        else
+            ANSWER(fake, TC(2), TCKEY_FAILCONF, told);
+        ANSWER(fake, TC(2), TCKEY_FAILCONF, told); /* Once more. */
+        uint32_t data = asked(fake, &peer);
+        assert_int_equal(peer, 2);
+        fake_sleep(fake, 2500); /* Longer than a doubt lasts. */
+        fake_expect_nothing(fake);
+        assert_int_equal(done, 0);
+        if (end == DURABLE || end == ASKED) confirm(fake, 2, data, 5);
+        if (end == LOST) deny(fake, 2, data, ERR_EPOCH_LOST);
+        if (end == FORGOTTEN) deny(fake, 2, data, ERR_EPOCH_FORGOTTEN);
+        if (end == LATE) fake_sleep(fake, 500);
+        if (end == ALL_LOST) fake_link_down(fake, 2);
+        if (end != CLOSED) {
+            assert_int_equal(done, 1);
+            assert_int_equal(api_tx_outcome(tx), end <= ASKED  ? API_COMMITTED
+                                                 : end == LOST ? API_ABORTED
+                                                               : API_UNKNOWN);
+            assert_int_equal(api_tx_durable(tx), end <= ASKED);
+            assert_int_equal(api_tx_error(tx), end <= ASKED       ? 0
+                                               : end == LOST      ? ERR_EPOCH_LOST
+                                               : end == FORGOTTEN ? ERR_EPOCH_FORGOTTEN
+                                               : end == LATE      ? ERR_REQUEST_TIMEOUT
+                                                                  : ERR_CLUSTER_FAILURE);
+            if (end <= ASKED) assert_true(api_tx_epoch(tx) == EPOCH);
+        }
+        api_tx_close(tx);
+        assert_int_equal(api_client_pending(fake->client), 0);
+        if (end == CLOSED || end == LATE) confirm(fake, 2, data, 5); /* Nobody waits any more. */
+        assert_int_equal(done, end != CLOSED);
+        api_table_release(table);
+        fake_destroy(fake);
+    }
+}
+
+/* What is known to be durable is not asked for. */
+static void told_of_a_durable_one(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(2);
+    struct api_table *table = fake_table(fake, 1);
+    struct waited waited = {0};
+    uint32_t done = 0;
+    uint32_t peer;
+    assert_int_equal(api_wait_durable(fake->client, EPOCH, 1000, on_done, &waited), 0);
+    uint32_t data = asked(fake, &peer);
+    struct api_tx *tx = api_tx_start(fake->client);
+    api_tx_prefer(tx, 1);
+    fake_op(tx, table, OP_INSERT, LOCK_EXCLUSIVE, 0, 42, NULL);
+    assert_int_equal(api_tx_execute(tx, API_COMMIT_DURABLE, 1000, fake_done, &done), 0);
+    fake_seize(fake, 1);
+    fake_next(fake, GSN_TCKEYREQ, NULL);
+    struct tckey_failconf told = {(uint32_t)api_tx_id(tx), (uint32_t)(api_tx_id(tx) >> 32), 5, 6};
+    confirm(fake, peer, data, 5);
+    ANSWER(fake, TC(2), TCKEY_FAILCONF, told);
+    assert_int_equal(done, 1);
+    assert_true(api_tx_durable(tx));
+    api_tx_close(tx);
+    api_table_release(table);
+    fake_destroy(fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +313,8 @@ int main(void)
         cmocka_unit_test(a_lost_cluster_is_asked_when_it_is_back),
         cmocka_unit_test(a_node_that_comes_back_changes_nothing),
         cmocka_unit_test(deadlines),
+        cmocka_unit_test(told_by_another_node),
+        cmocka_unit_test(told_of_a_durable_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
