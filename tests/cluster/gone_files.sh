@@ -1,7 +1,7 @@
 #!/bin/bash
 # gone_files.sh -- two nodes, one of which has its rows from the other: in no log of its own. All are killed, and its
 # checkpoints are removed. It names what is missing and gets all rows from the other, and shows it when it is alone
-# afterwards. Then ROUNDS times for each of: a directory, file or all deleted, a file emptied, a file or directory of an earlier
+# afterwards. The same with checkpoints of the other node. Then ROUNDS times for each of: a directory, file or all deleted, a file emptied, a file or directory of an earlier
 # time, of one of the nodes or of both; each after a kill amid load: it says that something is damaged, or it has all rows. When both
 # lack it they may also both say so; then the files are put back.
 # SPDX-License-Identifier: GPL-2.0-only
@@ -129,6 +129,15 @@ say "its checkpoints are gone"
 rm -r "$(fs_of 2)/LCP"
 look "LCP removed" 2
 [ "$noticed" -eq 1 ] || fail "nothing was missed"
+
+say "its checkpoints, beside its own lists, are those of node 1"
+kill_daemons 1 2
+save
+for file in $(cd "$(fs_of 2)/LCP" && ls | grep '^T'); do
+    [ ! -e "$(fs_of 1)/LCP/$file" ] || cp "$(fs_of 1)/LCP/$file" "$(fs_of 2)/LCP/$file"
+done
+look "LCP/T* of node 1 in place" 2
+[ "$noticed" -eq 2 ] || fail "nothing was noticed"
 
 # Names in a node's directory, or below one of those in it; `?` for both copies of what there are two of.
 names() { # id directory find-option...
