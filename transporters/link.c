@@ -15,6 +15,7 @@ struct link {
     struct link_options options;
     enum link_state state;
     enum link_refusal refusal;
+    uint64_t foreign_cluster; /* Of the peer that refused this end for its cluster id. */
     struct link_peer peer;
     uint64_t started_ms;
     char reason[LINK_REASON_SIZE];
@@ -307,6 +308,8 @@ static void got_refuse(struct link *link, const struct handshake *message)
     char text[LINK_REASON_SIZE];
     bool known = message->refusal > LINK_ACCEPTED && message->refusal < LINK_REFUSAL_COUNT;
     link->refusal = known ? (enum link_refusal)message->refusal : LINK_REFUSED_NOT_ALLOWED;
+    if (link->refusal == LINK_REFUSED_CLUSTER && message->node == link->options.peer)
+        link->foreign_cluster = handshake_cluster(message);
     snprintf(text, sizeof text, "refused by node %u: %s", message->node, message->text);
     set_closing(link, text);
 }
@@ -525,6 +528,11 @@ const char *link_reason(const struct link *link)
 enum link_refusal link_refused(const struct link *link)
 {
     return link->refusal;
+}
+
+uint64_t link_foreign_cluster(const struct link *link)
+{
+    return link->foreign_cluster;
 }
 
 enum link_level link_send_level(const struct link *link)

@@ -206,6 +206,9 @@ const struct link_peer *link_peer_of(const struct link *link); /* node = 0: not 
 const char *link_reason(const struct link *link);              /* Why CLOSING; "" before. */
 enum link_refusal link_refused(
     const struct link *link); /* Why the handshake was refused, by either end. */
+/* Connector: the cluster id of the node that it wanted, which refused it for having another one
+ * (LINK_REFUSED_CLUSTER); else 0. */
+uint64_t link_foreign_cluster(const struct link *link);
 enum link_level link_send_level(const struct link *link);
 bool link_has_output(const struct link *link);
 const char *link_state_name(enum link_state state);

@@ -47,8 +47,10 @@ struct transporter_callbacks {
     void (*log)(void *context, uint32_t level, const char *text);
 
     /* A connection attempt of ours failed or was refused (refusal = LINK_ACCEPTED: the network
-     * failed). May be NULL. */
-    void (*refused)(void *context, uint32_t peer, enum link_refusal refusal, const char *reason);
+     * failed); `cluster_id` is the peer's if it was for that (LINK_REFUSED_CLUSTER), else 0. May be
+     * NULL. */
+    void (*refused)(void *context, uint32_t peer, enum link_refusal refusal, uint64_t cluster_id,
+                    const char *reason);
 
     /* NULL or: just before link_down(), the peer has ended it with a word. */
     void (*dismissed)(void *context, uint32_t peer, uint32_t epoch);
@@ -107,6 +109,9 @@ bool transporter_is_hello(const void *bytes, uint32_t size);
 /* Configures a peer or changes it (also host and port of one that moved). An open link stays. 0 or
  * a libuv error. */
 int transporter_set_peer(struct transporter *t, const struct transporter_peer *peer);
+
+/* From now on this process is of another cluster: for links that are opened later. */
+void transporter_set_cluster(struct transporter *t, uint64_t cluster_id);
 
 /* Lets a peer in (and connects, if that is our part), or closes its link and keeps it out. */
 void transporter_allow(struct transporter *t, uint32_t peer, bool allowed);

@@ -30,6 +30,7 @@ struct side {
     uint32_t refuse_at;
     uint32_t refusals;
     enum link_refusal refusal;
+    uint64_t foreign_cluster;
     enum link_level level;
     enum link_level level_max;
     uint32_t logs;
@@ -92,12 +93,14 @@ static void on_log(void *context, uint32_t level, const char *text)
     snprintf(side->log, sizeof side->log, "%s", text);
 }
 
-static void on_refused(void *context, uint32_t peer, enum link_refusal refusal, const char *reason)
+static void on_refused(void *context, uint32_t peer, enum link_refusal refusal, uint64_t cluster_id,
+                       const char *reason)
 {
     struct side *side = context;
     assert_int_equal(peer, side->peer_node);
     assert_true(strlen(reason) > 5);
     side->refusal = refusal;
+    side->foreign_cluster = cluster_id;
     side->refusals++;
 }
 

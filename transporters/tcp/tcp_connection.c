@@ -275,7 +275,8 @@ static void report_attempt(struct connection *connection)
     transporter_log(t, 2, &peer->fold, text);
     if (t->options.calls->refused != NULL) {
         t->options.calls->refused(t->options.context, connection->peer,
-                                  link_refused(connection->link), reason);
+                                  link_refused(connection->link),
+                                  link_foreign_cluster(connection->link), reason);
     }
 }
 

@@ -440,6 +440,11 @@ int transporter_set_peer(struct transporter *t, const struct transporter_peer *c
     return 0;
 }
 
+void transporter_set_cluster(struct transporter *t, uint64_t cluster_id)
+{
+    t->options.cluster_id = cluster_id;
+}
+
 void transporter_allow(struct transporter *t, uint32_t id, bool allowed)
 {
     if (id == 0 || id > NODE_ID_MAX || !t->peer[id].known) return;
