@@ -587,6 +587,8 @@ void config_report_add(struct config_report *report, bool error, const char *fil
                         error ? "" : "warning: ", section, name[0] != '\0' ? " " : "", name);
     va_list args;
 
+    if (line == 0 && section[0] == '\0') /* About the whole file. */
+        used = snprintf(text, sizeof(text), "%s: %s", file, error ? "" : "warning: ");
     if (error) report->errors++;
     if (used > 0 && (size_t)used < sizeof(text)) {
         va_start(args, format);

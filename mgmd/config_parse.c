@@ -6,6 +6,7 @@
  */
 #include "mgmd/config_parse.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -458,7 +459,8 @@ struct cluster_config *config_parse_file(const char *file, struct config_report 
     char *text = malloc(CONFIG_FILE_SIZE_MAX + 1);
 
     if (in == NULL) {
-        config_report_add(report, true, file, 0, "", "", "the file cannot be opened");
+        config_report_add(report, true, file, 0, "", "", "the file cannot be opened: %s",
+                          strerror(errno));
     } else if (text == NULL) {
         config_report_add(report, true, file, 0, "", "", "out of memory");
     } else {
