@@ -193,8 +193,38 @@ static int start(struct console *console, const struct console_command *command)
     return 0;
 }
 
+/* Data nodes without a link to the management server: an order to all does not reach them, and
+ * they may be alive. */
+static uint32_t find_unreached(struct console *console, uint32_t *nodes)
+{
+    struct ndb_mgm_cluster_state *state = malloc(sizeof(*state));
+    uint32_t count = 0;
+
+    if (state != NULL && ndb_mgm_get_status(console->handle, state) == 0) {
+        for (uint32_t i = 0; i < state->count; i++) {
+            if (state->nodes[i].type == NDB_MGM_NODE_NDB &&
+                state->nodes[i].status == NDB_MGM_STATUS_NO_CONTACT)
+                nodes[count++] = state->nodes[i].node_id;
+        }
+    }
+    free(state);
+    return count;
+}
+
+static void print_unreached(struct console *console, const uint32_t *nodes, uint32_t count)
+{
+    if (count == 0) return;
+    (void)fprintf(console->out, "Not connected to the management server, and not told to stop:");
+    for (uint32_t i = 0; i < count; i++)
+        (void)fprintf(console->out, "%s node %u", i == 0 ? "" : ",", nodes[i]);
+    (void)fprintf(console->out,
+                  count == 1 ? ". If it runs, it goes on.\n" : ". Those that run go on.\n");
+}
+
 static int stop(struct console *console, const struct console_command *command)
 {
+    uint32_t unreached[NDB_MGM_NODES_MAX];
+    uint32_t unreached_count = command->all ? find_unreached(console, unreached) : 0;
     int disconnect = 0;
 
     if (command->all) (void)fprintf(console->out, "Executing STOP on all nodes.\n");
@@ -205,8 +235,10 @@ static int stop(struct console *console, const struct console_command *command)
                       command->all ? "NDB Cluster could not be shutdown.\n" : "Shutdown failed.\n");
         return print_error(console, NDB_MGM_STOP_FAILED);
     }
-    if (command->all)
+    if (command->all && unreached_count == 0)
         (void)fprintf(console->out, "NDB Cluster has shutdown.\n");
+    else if (command->all)
+        (void)fprintf(console->out, "The data nodes that were connected have shutdown.\n");
     else if (command->node_count > 0) {
         (void)fprintf(console->out, "Node");
         for (uint32_t i = 0; i < command->node_count; i++) {
@@ -215,6 +247,7 @@ static int stop(struct console *console, const struct console_command *command)
         (void)fprintf(console->out,
                       command->node_count == 1 ? " has shutdown.\n" : " have shutdown.\n");
     }
+    print_unreached(console, unreached, unreached_count);
     if (disconnect == 0) return 0;
     (void)fprintf(console->out, "Disconnecting to allow Management Server to shutdown\n");
     (void)ndb_mgm_disconnect(console->handle);
@@ -287,16 +320,17 @@ static int purge(struct console *console)
 
 static int shutdown_cluster(struct console *console)
 {
+    uint32_t unreached[NDB_MGM_NODES_MAX];
+    uint32_t unreached_count = find_unreached(console, unreached);
     int count = ndb_mgm_shutdown(console->handle);
 
     if (count < 0) {
         (void)fprintf(console->out, "Shutdown of NDB Cluster node(s) failed.\n");
         return print_error(console, NDB_MGM_STOP_FAILED);
     }
-    (void)fprintf(console->out,
-                  "%d NDB Cluster node(s) have shutdown.\n"
-                  "Disconnecting to allow management server to shutdown.\n",
-                  count);
+    (void)fprintf(console->out, "%d NDB Cluster node(s) have shutdown.\n", count);
+    print_unreached(console, unreached, unreached_count);
+    (void)fprintf(console->out, "Disconnecting to allow management server to shutdown.\n");
     if (ndb_mgm_is_connected(console->handle)) (void)ndb_mgm_disconnect(console->handle);
     return 0;
 }
