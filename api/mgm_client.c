@@ -629,6 +629,12 @@ int ndb_mgm_report_stop(ndb_mgm_handle_t *handle, uint32_t node_id, uint32_t act
                     node_id, action, signal_number, exit_code, start_phase, text);
 }
 
+int ndb_mgm_claim_cluster(ndb_mgm_handle_t *handle, uint32_t node_id, uint64_t cluster_id)
+{
+    return mgm_call(handle, handle->timeout_ms, "claim cluster\nnode: %u\ncluster: %llu", node_id,
+                    (unsigned long long)cluster_id);
+}
+
 int ndb_mgm_dump_state(ndb_mgm_handle_t *handle, uint32_t node_id, const uint32_t *args,
                        uint32_t count)
 {

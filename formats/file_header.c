@@ -64,8 +64,14 @@ static enum file_verdict compare(const struct file_header *header,
     return FILE_GOOD;
 }
 
-const char *file_foreign_advice(void)
+const char *file_foreign_advice(enum file_verdict verdict)
 {
+    if (verdict != FILE_OTHER_CLUSTER && verdict != FILE_OTHER_NODE) return "";
+    if (verdict == FILE_OTHER_CLUSTER)
+        return ". The cluster's id comes from the management server: if its directory was lost or "
+               "is another one, start ndb_mgmd with --initial --cluster-id and the id of the file; "
+               "else correct DataDir or FileSystemPath, or remove the directory by hand (--initial "
+               "does not)";
     return ". So the directory is taken for somebody else's, and --initial does not remove it "
            "either: correct DataDir or FileSystemPath, or remove the directory by hand";
 }

@@ -77,8 +77,8 @@ enum file_verdict file_header_check(const void *bytes, size_t size,
                                     struct file_header *header, char *why, size_t why_size);
 
 /* What is to be done about FILE_OTHER_CLUSTER and FILE_OTHER_NODE where the file stands for its
- * directory: follows `why`. */
-const char *file_foreign_advice(void);
+ * directory, "" of another verdict: follows `why`. */
+const char *file_foreign_advice(enum file_verdict verdict);
 
 /* The format number that this program writes and reads; no other one is read. It grows with each
  * change of what stands in files of the kind, rows and definitions included. */

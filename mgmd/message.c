@@ -157,6 +157,22 @@ int mgm_parse_number(const char *text, int64_t *value)
     return 0;
 }
 
+int mgm_parse_id(const char *text, uint64_t *id)
+{
+    uint64_t sum = 0;
+
+    *id = 0;
+    if (text == NULL || *text == '\0') return -1;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        uint64_t digit = (uint64_t)(*text - '0');
+        if (sum > (UINT64_MAX - digit) / 10) return -1;
+        sum = sum * 10 + digit;
+    }
+    if (*text != '\0' || sum == 0) return -1;
+    *id = sum;
+    return 0;
+}
+
 int mgm_number(const struct mgm_parser *parser, const char *name, int64_t min, int64_t max,
                int64_t missing, int64_t *value)
 {

@@ -62,3 +62,5 @@ const char *mgm_pair_value(const struct mgm_parser *parser, uint32_t index);
 
 /* A decimal number with optional sign and nothing else. 0 or -1. */
 int mgm_parse_number(const char *text, int64_t *value);
+/* A cluster id: decimal, not 0. 0 or -1. */
+int mgm_parse_id(const char *text, uint64_t *id);

@@ -64,8 +64,23 @@ static void link_log(void *context, uint32_t level, const char *text)
                       text);
 }
 
-static const struct transporter_callbacks calls = {
-    .link_up = link_up, .link_down = link_down, .signals = take_signals, .log = link_log};
+static void link_refused_by(void *context, uint32_t peer, enum link_refusal refusal,
+                            uint64_t cluster_id, const char *reason)
+{
+    struct mgm_link *link = context;
+    char why[400];
+
+    (void)refusal;
+    (void)reason;
+    if (cluster_id != 0 && !link->mgmd->stopping)
+        (void)mgmd_identity_claim(link->mgmd, peer, cluster_id, "runs", why, sizeof(why));
+}
+
+static const struct transporter_callbacks calls = {.link_up = link_up,
+                                                   .link_down = link_down,
+                                                   .signals = take_signals,
+                                                   .log = link_log,
+                                                   .refused = link_refused_by};
 
 struct mgm_link *mgm_link_start(struct mgmd *mgmd)
 {
@@ -94,6 +109,7 @@ void mgm_link_update(struct mgm_link *link)
 {
     struct mgmd *mgmd = link->mgmd;
 
+    transporter_set_cluster(link->transporter, config_cluster_id(mgmd->config));
     for (struct config_section *node = config_next_node(mgmd->config, 0, CONFIG_NDBD); node != NULL;
          node = config_next_node(mgmd->config, config_section_node(node), CONFIG_NDBD)) {
         uint32_t id = config_section_node(node);

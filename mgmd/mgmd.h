@@ -72,6 +72,7 @@ struct mgmd_node {
     uint64_t unused_since;    /* Loop time: since then nobody has used the id that is held. */
     bool linked_once;         /* Since the id was given. */
     uint64_t kept_until;      /* Loop time: until then only given to who asks for this id. */
+    uint64_t foreign;         /* Id of another cluster that this data node is of: told once. */
     uint16_t port;            /* Where it listens; 0 = not known. */
     char address[64];
     uint8_t log_level[NDB_MGM_CATEGORIES];
@@ -117,6 +118,7 @@ struct mgmd_options {
     const char *config_dir;  /* NULL: the node's DataDir. */
     const char *bind_address;
     uint32_t node_id;
+    uint64_t cluster_id; /* 0: kept, or made. */
     bool initial;
     bool reload;
     bool nodaemon;
@@ -128,6 +130,7 @@ struct mgmd {
     uv_loop_t *loop;
     struct mgmd_options options;
     struct cluster_config *config;
+    bool fresh; /* The cluster's id was made here, and nobody has confirmed it: mgmd_identity.c. */
     struct cluster_config *pending; /* The file's, until all management servers are there. */
     uint64_t pending_until; /* No node ids are given out until then, or until it has happened. */
     uint64_t pending_told;  /* The next line about who is missing. */
@@ -165,9 +168,14 @@ struct mgmd {
 int mgmd_config_start(struct mgmd *mgmd);
 /* Reads the file again (`file` NULL: as started). 0, or -1 with the reason in `why`. */
 int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t why_size);
-/* Another server's newer configuration becomes this one's, which owns it then. 0; -1: it cannot be
- * stored now; 1: it is of another cluster, or without this server, which stops then. */
-int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config);
+/* Another server's newer configuration becomes this one's, which owns it then; `any_cluster`: also
+ * if it has another id. 0; -1: it cannot be stored now; 1: it is of another cluster, or without
+ * this server, which stops then. */
+int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config, bool any_cluster);
+/* Writes the configuration into the cache, under its generation. */
+int mgmd_config_store(struct mgmd *mgmd, const struct cluster_config *config);
+/* Writes a file so that its name never stands for half of it. 0, or -1. */
+int mgmd_write_file(const char *path, const void *bytes, size_t size);
 /* The changed file of the start becomes the configuration when all servers are there. */
 void mgmd_config_pending(struct mgmd *mgmd);
 /* The configuration in its binary form, malloc'ed, and its generation: the newest one, or that of a
@@ -182,6 +190,26 @@ void mgmd_config_print(const struct cluster_config *config);
 /* Ports that data nodes told, kept over a restart of the server. */
 void mgmd_ports_load(struct mgmd *mgmd);
 void mgmd_ports_store(const struct mgmd *mgmd);
+
+/* ---- mgmd_identity.c: which server, of which cluster ---- */
+
+/* The id and name of the configuration's cluster: `cached`'s, or, without one, a new one. */
+void mgmd_identity_give(const struct mgmd *mgmd, struct cluster_config *config,
+                        const struct cluster_config *cached);
+/* A new cluster begins with this configuration: remembers that nobody has confirmed its id. 0, or
+ * -1 with a message. */
+int mgmd_identity_begin(struct mgmd *mgmd, const struct cluster_config *config);
+bool mgmd_identity_fresh(const struct mgmd *mgmd, const struct cluster_config *config);
+/* A data node is linked, or another server has the same id: it stays. */
+void mgmd_identity_confirm(struct mgmd *mgmd);
+/* A data node that `does` something ("runs") is of this cluster. 0: so is this server, by now; -1
+ * with the reason. */
+int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, const char *does,
+                        char *why, size_t size);
+
+/* The own node: the id given, or the only management server of the configuration that is for this
+ * host. 0 with a message. */
+uint32_t mgmd_find_own_node(const struct mgmd *mgmd, const struct cluster_config *config);
 
 /* ---- mgmd_session.c ---- */
 int mgmd_listen(struct mgmd *mgmd);
@@ -291,10 +319,11 @@ bool mgmd_peer_alive(const struct mgmd *mgmd, uint32_t id);
 uint32_t mgmd_peer_missing(const struct mgmd *mgmd);
 void mgmd_peers_tick(struct mgmd *mgmd);
 void mgmd_peers_free(struct mgmd *mgmd);
-/* Asks the servers of `known` once and gives the newest configuration, which is the caller's, and
- * whose it is; NULL: nobody answers. Waits. */
+/* Asks the servers of `known` once and gives the newest configuration, which is the caller's, whose
+ * it is, and whether that server is fresh: then nobody else has any. NULL: nobody answers. Waits.
+ */
 struct cluster_config *mgmd_peers_first(const struct cluster_config *known, uint32_t own_node,
-                                        uint32_t *from);
+                                        uint32_t *from, bool *fresh);
 
 /* ---- mgm_link.c ---- */
 struct mgm_link *mgm_link_start(struct mgmd *mgmd);

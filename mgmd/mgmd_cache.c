@@ -2,18 +2,14 @@
  */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
-#include <ifaddrs.h>
 #include <inttypes.h>
-#include <netdb.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/socket.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "mgmd/config_parse.h"
 #include "mgmd/mgmd.h"
@@ -32,7 +28,7 @@ static uint8_t *read_file(const char *path, size_t *size)
 }
 
 /* Writes beside, syncs, renames: the name never stands for half a file. */
-static int write_file(const char *path, const void *bytes, size_t size)
+int mgmd_write_file(const char *path, const void *bytes, size_t size)
 {
     char beside[2400];
     const char *at = bytes;
@@ -109,14 +105,14 @@ static uint32_t next_generation(const struct mgmd *mgmd, const struct cluster_co
     return (newest > config_generation(config) ? newest : config_generation(config)) + 1;
 }
 
-static int cache_store(struct mgmd *mgmd, const struct cluster_config *config)
+int mgmd_config_store(struct mgmd *mgmd, const struct cluster_config *config)
 {
     char path[2300];
     size_t size;
     uint8_t *bytes = config_encode(config, &size);
 
     cache_path(mgmd, config_generation(config), path, sizeof(path));
-    int rc = bytes == NULL ? -1 : write_file(path, bytes, size);
+    int rc = bytes == NULL ? -1 : mgmd_write_file(path, bytes, size);
     free(bytes);
     if (rc != 0) (void)fprintf(stderr, "ndb_mgmd: the cache %s cannot be written\n", path);
     return rc;
@@ -131,99 +127,6 @@ static void cache_clear(struct mgmd *mgmd)
         cache_path(mgmd, generation, path, sizeof(path));
         (void)unlink(path);
     }
-}
-
-/* ---- identity ---- */
-
-/* One server draws its cluster's id. Several must come to the same one without talking: from the
- * name, or from the list of nodes when there is no name. */
-static uint64_t make_cluster_id(const struct cluster_config *config)
-{
-    const char *name = config_get_text(config_system(config), CFG_SYSTEM_Name);
-    uint64_t id = 0;
-
-    if (config_count(config, CONFIG_MGMD) == 1) {
-        (void)uv_random(NULL, NULL, &id, sizeof(id), 0, NULL);
-    } else if (name[0] != '\0') {
-        id = XXH3_64bits(name, strlen(name));
-    } else {
-        for (struct config_section *node = config_next_node(config, 0, CONFIG_NONE); node != NULL;
-             node = config_next_node(config, config_section_node(node), CONFIG_NONE)) {
-            char text[320];
-            int length = snprintf(text, sizeof(text), "%u %u %s", config_section_node(node),
-                                  (uint32_t)config_section_kind(node),
-                                  config_get_text(node, CFG_NDBD_HostName));
-            id = XXH3_64bits_withSeed(text, (size_t)length, id);
-        }
-    }
-    return id == 0 ? 1 : id;
-}
-
-static void make_name(struct cluster_config *config)
-{
-    char name[32];
-
-    if (config_get_text(config_system(config), CFG_SYSTEM_Name)[0] != '\0') return;
-    (void)snprintf(name, sizeof(name), "MC_%016" PRIx64, config_cluster_id(config));
-    (void)config_set_text(config_system(config), CFG_SYSTEM_Name, name);
-}
-
-static bool host_is_here(const char *host)
-{
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-    struct addrinfo *list = NULL;
-    struct ifaddrs *interfaces = NULL;
-    char own[256] = "";
-    bool found = false;
-
-    if (host[0] == '\0' || strcasecmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0)
-        return true;
-    (void)gethostname(own, sizeof(own) - 1);
-    if (strcasecmp(own, host) == 0) return true;
-    if (getaddrinfo(host, NULL, &hints, &list) != 0) return false;
-    if (getifaddrs(&interfaces) == 0) {
-        for (const struct addrinfo *at = list; at != NULL; at = at->ai_next) {
-            for (const struct ifaddrs *own_at = interfaces; own_at != NULL;
-                 own_at = own_at->ifa_next) {
-                char a[NI_MAXHOST] = "a";
-                char b[NI_MAXHOST] = "b";
-                if (own_at->ifa_addr == NULL || own_at->ifa_addr->sa_family != at->ai_family)
-                    continue;
-                (void)getnameinfo(at->ai_addr, at->ai_addrlen, a, sizeof(a), NULL, 0,
-                                  NI_NUMERICHOST);
-                (void)getnameinfo(own_at->ifa_addr, at->ai_addrlen, b, sizeof(b), NULL, 0,
-                                  NI_NUMERICHOST);
-                found |= strcmp(a, b) == 0;
-            }
-        }
-        freeifaddrs(interfaces);
-    }
-    freeaddrinfo(list);
-    return found;
-}
-
-/* The id given, or the only management server of the configuration that runs on this host. */
-static uint32_t find_own_node(const struct mgmd *mgmd, const struct cluster_config *config)
-{
-    uint32_t found = 0;
-    uint32_t count = 0;
-
-    for (struct config_section *node = config_next_node(config, 0, CONFIG_MGMD); node != NULL;
-         node = config_next_node(config, config_section_node(node), CONFIG_MGMD)) {
-        uint32_t id = config_section_node(node);
-        if (mgmd->options.node_id != 0 && id != mgmd->options.node_id) continue;
-        if (mgmd->options.node_id == 0 && !host_is_here(config_get_text(node, CFG_MGMD_HostName)))
-            continue;
-        found = id;
-        count++;
-    }
-    if (count == 1) return found;
-    (void)fprintf(stderr, "ndb_mgmd: %s\n",
-                  mgmd->options.node_id != 0 ? "--ndb-nodeid names no [ndb_mgmd] section"
-                  : count == 0
-                      ? "no [ndb_mgmd] section has a HostName of this machine; use --ndb-nodeid"
-                      : "several [ndb_mgmd] sections are for this machine; use --ndb-nodeid");
-    return 0;
 }
 
 /* ---- decision ---- */
@@ -264,19 +167,37 @@ static int open_log(struct mgmd *mgmd, const struct cluster_config *config)
     return mgmd->log == NULL ? -1 : 0;
 }
 
+static int refuse_start(struct mgmd *mgmd, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int refuse_start(struct mgmd *mgmd, const char *format, ...)
+{
+    char text[600];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    (void)fprintf(stderr, "ndb_mgmd: %s\n", text);
+    cluster_log_write(mgmd->log, NDB_MGM_SEVERITY_ERROR, 0, text);
+    return -1;
+}
+
+/* Does the operator say another id than that of the kept configurations, and may not? */
+static bool other_cluster_wanted(const struct mgmd *mgmd, const struct cluster_config *cached)
+{
+    uint64_t wanted = mgmd->options.cluster_id;
+
+    return wanted != 0 && wanted != config_cluster_id(cached) && !mgmd->options.initial;
+}
+
 /* Gives the new configuration its generation and identity and stores it. */
 static int adopt(struct mgmd *mgmd, struct cluster_config *config,
                  const struct cluster_config *cached, uint32_t generation)
 {
     config_set_generation(config, generation);
-    config_set_cluster_id(config,
-                          cached != NULL ? config_cluster_id(cached) : make_cluster_id(config));
-    if (cached != NULL && config_get_text(config_system(config), CFG_SYSTEM_Name)[0] == '\0') {
-        (void)config_set_text(config_system(config), CFG_SYSTEM_Name,
-                              config_get_text(config_system(cached), CFG_SYSTEM_Name));
-    }
-    make_name(config);
-    return cache_store(mgmd, config);
+    mgmd_identity_give(mgmd, config, cached);
+    return mgmd_config_store(mgmd, config);
 }
 
 /* Both exist: compare, and say which one is used. Consumes both; the winner becomes the server's.
@@ -285,6 +206,14 @@ static int choose(struct mgmd *mgmd, struct cluster_config *file, struct cluster
 {
     char what[256] = "";
 
+    if (other_cluster_wanted(mgmd, cached)) {
+        mgmd->config = cached;
+        config_free(file);
+        return refuse_start(mgmd,
+                            "--cluster-id is another one than that of the kept configurations "
+                            "(%" PRIu64 "): with --initial it takes its place",
+                            config_cluster_id(cached));
+    }
     if (mgmd->options.initial) {
         cache_clear(mgmd);
         cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
@@ -324,47 +253,57 @@ static void use_config_dir(struct mgmd *mgmd, const struct cluster_config *file)
     set_directory(mgmd->config_dir, sizeof(mgmd->config_dir), directory);
 }
 
-/* Without a file the id comes from the option; the cache's name holds it. */
+/* The node whose configurations the directory holds; 0: nobody's, or those of several. */
+static uint32_t cache_owner(const struct mgmd *mgmd)
+{
+    DIR *directory = opendir(mgmd->config_dir);
+    uint32_t owner = 0;
+    bool several = false;
+
+    for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
+        unsigned node;
+        unsigned generation;
+        if (sscanf(entry->d_name, "ndb_%u_config.bin.%u", &node, &generation) != 2) continue;
+        several |= owner != 0 && owner != node;
+        owner = node;
+    }
+    if (directory != NULL) (void)closedir(directory);
+    return several ? 0 : owner;
+}
+
+/* Without a file the id comes from the option or the names of the kept configurations. */
 static int start_from_cache(struct mgmd *mgmd)
 {
-    if (mgmd->options.reload || mgmd->options.initial || mgmd->options.node_id == 0) {
+    const char *file = mgmd->options.config_file;
+    char what[400] = "there is no config.ini";
+
+    if (file != NULL) (void)snprintf(what, sizeof(what), "there is no file %.300s", file);
+    use_config_dir(mgmd, NULL);
+    mgmd->own_node = mgmd->options.node_id != 0 ? mgmd->options.node_id : cache_owner(mgmd);
+    if (mgmd->options.reload || mgmd->options.initial || mgmd->own_node == 0) {
         (void)fprintf(stderr,
-                      "ndb_mgmd: there is no config.ini; use -f, or --config-dir and --ndb-nodeid "
-                      "to start from the cache\n");
+                      "ndb_mgmd: %s; use -f, or --config-dir and --ndb-nodeid to start from the "
+                      "cache\n",
+                      what);
         return -1;
     }
-    mgmd->own_node = mgmd->options.node_id;
-    use_config_dir(mgmd, NULL);
+    mgmd->options.node_id = mgmd->own_node;
     mgmd->config = cache_load(mgmd);
     if (mgmd->config == NULL) {
-        (void)fprintf(stderr, "ndb_mgmd: %s holds no configuration of node %u\n", mgmd->config_dir,
-                      mgmd->own_node);
+        (void)fprintf(stderr, "ndb_mgmd: %s, and %s holds no configuration of node %u\n", what,
+                      mgmd->config_dir, mgmd->own_node);
         return -1;
     }
-    if (find_own_node(mgmd, mgmd->config) == 0 || open_log(mgmd, mgmd->config) != 0) return -1;
+    if (mgmd_find_own_node(mgmd, mgmd->config) == 0 || open_log(mgmd, mgmd->config) != 0) return -1;
+    (void)fprintf(stderr, "ndb_mgmd: warning: %s: generation %u from %s is used\n", what,
+                  config_generation(mgmd->config), mgmd->config_dir);
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
-                       "There is no configuration file: generation %u from the cache is used",
-                       config_generation(mgmd->config));
+                       "There is no configuration file (%s): generation %u from the cache is used",
+                       what, config_generation(mgmd->config));
     return 0;
 }
 
 /* ---- several servers ---- */
-
-static int refuse_start(struct mgmd *mgmd, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static int refuse_start(struct mgmd *mgmd, const char *format, ...)
-{
-    char text[600];
-    va_list args;
-
-    va_start(args, format);
-    (void)vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    (void)fprintf(stderr, "ndb_mgmd: %s\n", text);
-    cluster_log_write(mgmd->log, NDB_MGM_SEVERITY_ERROR, 0, text);
-    return -1;
-}
 
 /* Why another server's configuration cannot be this one's, or NULL. */
 static const char *not_ours(const struct mgmd *mgmd, const struct cluster_config *theirs,
@@ -381,13 +320,20 @@ static const char *not_ours(const struct mgmd *mgmd, const struct cluster_config
 /* Another server runs: its configuration counts. Consumes `theirs`. */
 static int join_servers(struct mgmd *mgmd, const struct cluster_config *file,
                         const struct cluster_config *cached, struct cluster_config *theirs,
-                        uint32_t from)
+                        uint32_t from, bool theirs_fresh)
 {
     char what[256] = "";
-    bool newer = cached == NULL || config_generation(theirs) > config_generation(cached);
-    bool first = mgmd->options.initial || cached == NULL;
+    uint64_t wanted = mgmd->options.cluster_id;
+    bool same = cached != NULL && config_cluster_id(theirs) == config_cluster_id(cached);
+    bool fresh = cached != NULL && mgmd_identity_fresh(mgmd, cached);
+    bool first = mgmd->options.initial || cached == NULL || (!same && fresh && !theirs_fresh);
+    bool newer = first || config_generation(theirs) > config_generation(cached);
+
+    /* What a fresh server has made by itself does not count: it takes this one's. */
+    if (theirs_fresh && !same && ((cached != NULL && !fresh) || wanted != 0)) return 1;
     const char *why =
         not_ours(mgmd, theirs, first ? config_cluster_id(theirs) : config_cluster_id(cached));
+    if (wanted != 0 && wanted != config_cluster_id(theirs)) why = "has not the --cluster-id";
 
     mgmd->config = theirs;
     if (why != NULL)
@@ -401,7 +347,8 @@ static int join_servers(struct mgmd *mgmd, const struct cluster_config *file,
                 "runs (%s). Start with its file; to change it, run ndb_mgmd --reload at node %u",
                 mgmd->options.config_file, config_generation(theirs), from, what,
                 config_section_node(config_next_node(theirs, 0, CONFIG_MGMD)));
-        if (mgmd->options.initial) cache_clear(mgmd);
+        if (mgmd->options.initial || cached != NULL) cache_clear(mgmd);
+        if (theirs_fresh && mgmd_identity_begin(mgmd, theirs) != 0) return -1;
     } else if (config_generation(theirs) == config_generation(cached) &&
                !config_equal(theirs, cached, what, sizeof(what))) {
         return refuse_start(mgmd,
@@ -413,25 +360,39 @@ static int join_servers(struct mgmd *mgmd, const struct cluster_config *file,
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
                        "Generation %u is taken from management server %u",
                        config_generation(theirs), from);
-    return cache_store(mgmd, theirs);
+    return mgmd_config_store(mgmd, theirs);
 }
 
-/* The first start of a cluster makes its id. If there was one before, data nodes would not take
- * their files for their own with another id, so it is not made by the way. */
+/* The first start of a cluster makes its id. If there was one before, and what is left shows it, it
+ * is not made by the way. */
 static int first_start(struct mgmd *mgmd, struct cluster_config *file)
 {
+    static const char begins[] =
+        "No configuration is kept in %s: a new cluster begins, with the id %" PRIu64
+        ". If there are data nodes of a former one, the first of them gives it its id";
+
     mgmd->config = file;
     if (cache_newest(mgmd, UINT32_MAX) != 0 && !mgmd->options.initial)
         return refuse_start(
             mgmd,
             "no configuration in %s can be read, and the cluster's id is in it: data nodes do not "
             "start with their files under another one. Bring a file back, or start another "
-            "management server first; with --initial this becomes a new cluster",
+            "management server first; with --initial the data nodes are asked for it",
             mgmd->config_dir);
     if (mgmd->options.initial) cache_clear(mgmd);
+    config_set_generation(file, 1);
+    mgmd_identity_give(mgmd, file, NULL);
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "First start: %s becomes generation 1",
                        mgmd->options.config_file);
-    return adopt(mgmd, file, NULL, 1);
+    if (mgmd->options.cluster_id == 0) {
+        if (mgmd_identity_begin(mgmd, file) != 0) return -1;
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING, begins, mgmd->config_dir,
+                           config_cluster_id(file));
+        (void)fprintf(stderr, "ndb_mgmd: ");
+        (void)fprintf(stderr, begins, mgmd->config_dir, config_cluster_id(file));
+        (void)fprintf(stderr, "\n");
+    }
+    return mgmd_config_store(mgmd, file);
 }
 
 /* The file says something else than what the servers have agreed on. */
@@ -467,12 +428,13 @@ static int choose_together(struct mgmd *mgmd, struct cluster_config *file,
 {
     char what[256] = "";
     uint32_t from = 0;
+    bool fresh = false;
     struct cluster_config *theirs =
-        mgmd_peers_first(cached != NULL ? cached : file, mgmd->own_node, &from);
+        mgmd_peers_first(cached != NULL ? cached : file, mgmd->own_node, &from, &fresh);
     int rc = 1;
 
     if (theirs != NULL) {
-        rc = join_servers(mgmd, file, cached, theirs, from);
+        rc = join_servers(mgmd, file, cached, theirs, from, fresh);
         if (rc == 1) { /* This one has a newer one, which the others will take. */
             config_free(theirs);
             mgmd->config = NULL;
@@ -491,6 +453,13 @@ static int choose_together(struct mgmd *mgmd, struct cluster_config *file,
         mgmd->config = cached;
     else
         config_free(cached);
+    if (other_cluster_wanted(mgmd, mgmd->config)) {
+        config_free(file);
+        return refuse_start(mgmd,
+                            "--cluster-id is another one than that of the kept configurations "
+                            "(%" PRIu64 ")",
+                            config_cluster_id(mgmd->config));
+    }
     if (config_equal(mgmd->config, file, what, sizeof(what))) {
         config_free(file);
         return 0;
@@ -498,19 +467,22 @@ static int choose_together(struct mgmd *mgmd, struct cluster_config *file,
     return differs(mgmd, file, what);
 }
 
-int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config)
+int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config, bool any_cluster)
 {
-    const char *why = not_ours(mgmd, config, config_cluster_id(mgmd->config));
+    bool same = config_cluster_id(config) == config_cluster_id(mgmd->config);
+    uint64_t wanted = config_cluster_id(any_cluster ? config : mgmd->config);
+    const char *why = not_ours(mgmd, config, wanted);
 
     if (why != NULL) {
-        bool leaves = config_cluster_id(config) == config_cluster_id(mgmd->config);
+        bool leaves = same || any_cluster;
         cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ALERT,
                            "Generation %u of another management server %s%s",
                            config_generation(config), why, leaves ? ". This server stops" : "");
         if (leaves) mgmd_exit(mgmd, 0);
         return 1;
     }
-    if (cache_store(mgmd, config) != 0) return -1;
+    if (!same) cache_clear(mgmd); /* What this server has made counts no more. */
+    if (mgmd_config_store(mgmd, config) != 0) return -1;
     config_free(mgmd->config);
     mgmd->config = config;
     mgm_link_update(mgmd->link);
@@ -556,15 +528,20 @@ void mgmd_config_pending(struct mgmd *mgmd)
                        config_generation(config));
 }
 
-int mgmd_config_start(struct mgmd *mgmd)
+static bool no_such_file(const char *file)
 {
-    if (mgmd->options.config_file == NULL) {
-        if (access("config.ini", R_OK) != 0) return start_from_cache(mgmd);
-        mgmd->options.config_file = "config.ini";
-    }
+    return strcmp(file, "-") != 0 && access(file, F_OK) != 0 && errno == ENOENT;
+}
+
+static int choose_config(struct mgmd *mgmd)
+{
+    const char *wanted = mgmd->options.config_file;
+
+    if (no_such_file(wanted == NULL ? "config.ini" : wanted)) return start_from_cache(mgmd);
+    if (wanted == NULL) mgmd->options.config_file = "config.ini";
     struct cluster_config *file = parse_and_tell(mgmd->options.config_file);
     if (file == NULL) return -1;
-    mgmd->own_node = find_own_node(mgmd, file);
+    mgmd->own_node = mgmd_find_own_node(mgmd, file);
     if (mgmd->own_node == 0 || open_log(mgmd, file) != 0) {
         config_free(file);
         return -1;
@@ -574,6 +551,14 @@ int mgmd_config_start(struct mgmd *mgmd)
     if (config_count(cached != NULL ? cached : file, CONFIG_MGMD) > 1)
         return choose_together(mgmd, file, cached);
     return cached != NULL ? choose(mgmd, file, cached) : first_start(mgmd, file);
+}
+
+int mgmd_config_start(struct mgmd *mgmd)
+{
+    int rc = choose_config(mgmd);
+
+    if (rc == 0) mgmd->fresh = mgmd_identity_fresh(mgmd, mgmd->config);
+    return rc;
 }
 
 /* 0, or -1 with the reason why this server cannot change the configuration now. */
@@ -789,7 +774,7 @@ void mgmd_ports_store(const struct mgmd *mgmd)
             (size_t)snprintf(text + used, sizeof(text) - used, "%u %u\n", id, mgmd->nodes[id].port);
     }
     ports_path(mgmd, path, sizeof(path));
-    if (write_file(path, text, used) != 0) {
+    if (mgmd_write_file(path, text, used) != 0) {
         cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING, "%s cannot be written", path);
     }
 }

@@ -464,9 +464,11 @@ static void get_mgmd_state(struct mgmd_session *session)
                                  mgmd->nodes[id].port);
     }
     mgmd_reply_begin(session, "Ok");
-    mgmd_reply(session, "nodeid: %u\ngeneration: %u\ndigest: %016llx\nports: %s\n", mgmd->own_node,
-               config_generation(mgmd->config),
-               (unsigned long long)mgmd_config_digest(mgmd->config), ports);
+    mgmd_reply(session,
+               "nodeid: %u\ngeneration: %u\ndigest: %016llx\ncluster: %llu\nfresh: %d\nports: %s\n",
+               mgmd->own_node, config_generation(mgmd->config),
+               (unsigned long long)mgmd_config_digest(mgmd->config),
+               (unsigned long long)config_cluster_id(mgmd->config), mgmd->fresh, ports);
     mgmd_reply_end(session);
 }
 
@@ -527,6 +529,29 @@ static void report_stop(struct mgmd_session *session)
     ok(session);
 }
 
+/* A data node's files are of this cluster: a server that is fresh goes on with it. */
+static void claim_cluster(struct mgmd_session *session)
+{
+    struct mgmd *mgmd = mgmd_session_owner(session);
+    const char *text = mgm_value(mgmd_session_request(session), "cluster");
+    uint64_t cluster;
+    int64_t node;
+    char why[400];
+
+    if (!number(session, "node", 1, CONFIG_DATA_NODES_MAX, 0, &node)) return;
+    const struct config_section *section = config_node(mgmd->config, (uint32_t)node);
+    if (section == NULL || config_section_kind(section) != CONFIG_NDBD ||
+        mgmd->nodes[node].holder != mgmd_session_id(session) || mgm_parse_id(text, &cluster) != 0) {
+        mgmd_reply_error(session, NDB_MGM_USAGE_ERROR,
+                         "node, a data node whose id this session holds, and cluster are needed");
+        return;
+    }
+    if (mgmd_identity_claim(mgmd, (uint32_t)node, cluster, "has files", why, sizeof(why)) != 0)
+        mgmd_reply_error(session, NDB_MGM_CONFIG_CHANGE_FAILED, "%s", why);
+    else
+        ok(session);
+}
+
 static void bye(struct mgmd_session *session)
 {
     mgmd_session_end(session);
@@ -571,6 +596,7 @@ static const struct command commands[] = {
     {"check connection", ok},
     {"purge stale sessions", purge_stale_sessions},
     {"report stop", report_stop},
+    {"claim cluster", claim_cluster},
     {"bye", bye},
     {"end session", bye},
 };

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ enum {
     OPT_CONFIG_DIR,
     OPT_NODAEMON,
     OPT_NODEID,
+    OPT_CLUSTER,
     OPT_BIND,
     OPT_HELP
 };
@@ -33,6 +35,7 @@ static const struct option long_options[] = {
     {"nodaemon", no_argument, NULL, OPT_NODAEMON},
     {"daemon", no_argument, NULL, 'd'},
     {"ndb-nodeid", required_argument, NULL, OPT_NODEID},
+    {"cluster-id", required_argument, NULL, OPT_CLUSTER},
     {"bind-address", required_argument, NULL, OPT_BIND},
     {"print-full-config", no_argument, NULL, 'P'},
     {"verbose", no_argument, NULL, 'v'},
@@ -51,6 +54,8 @@ static void print_help(void)
         "  --ndb-nodeid=n           own node id, when several [ndb_mgmd] are for this host\n"
         "  --bind-address=addr      listen on this address only\n"
         "  --initial                drop the kept configurations, the file becomes generation 1\n"
+        "  --cluster-id=n           the cluster's id, where no kept configuration has it; with\n"
+        "                           --initial instead of a kept one\n"
         "  --reload                 use the file, which must exist, if it differs\n"
         "  --nodaemon               stay in the foreground\n"
         "  -d, --daemon             run in the background (default)\n"
@@ -101,6 +106,14 @@ static int read_options(struct mgmd_options *options, int argc, char **argv)
                 return -1;
             }
             options->node_id = (uint32_t)number;
+            break;
+        case OPT_CLUSTER:
+            if (mgm_parse_id(optarg, &options->cluster_id) != 0) {
+                (void)fprintf(stderr,
+                              "ndb_mgmd: --cluster-id is wrong (allowed range 1..%" PRIu64 ")\n",
+                              UINT64_MAX);
+                return -1;
+            }
             break;
         case 'V':
             printf("ndb_mgmd %s\n", MGMD_VERSION_TEXT);

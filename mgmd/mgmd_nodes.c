@@ -291,6 +291,7 @@ void mgmd_node_link_up(struct mgmd *mgmd, uint32_t id)
     node->status_known = false;
     node->stopping = false;
     node->connect_count++;
+    mgmd_identity_confirm(mgmd);
     mgm_link_address(mgmd->link, id, node->address, sizeof(node->address));
     mgmd_event(mgmd, EVENT_CONNECTED, mgmd->own_node, data, EVENT_WORDS, "");
     send_register(mgmd, id);

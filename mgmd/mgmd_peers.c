@@ -34,10 +34,14 @@ struct mgmd_peer {
     ndb_mgm_handle_t *handle;
     struct {
         uint32_t own_generation;
+        uint64_t own_cluster;
+        bool own_fresh;
         uint64_t own_digest;
         uint64_t equal;
         bool answered;
         uint32_t generation;
+        uint64_t cluster; /* 0: it does not tell. */
+        bool fresh;
         uint64_t digest;
         char ports[1024];
         uint8_t *bytes;
@@ -89,10 +93,16 @@ static bool asked(struct mgmd_peer *peer)
     peer->job.digest = digest;
     peer->job.generation = (uint32_t)mgm_reply_number(handle, "generation", 0);
     (void)snprintf(peer->job.ports, sizeof(peer->job.ports), "%s", ports == NULL ? "" : ports);
+    const char *cluster = mgm_value(&handle->reply, "cluster");
+    if (cluster == NULL || sscanf(cluster, "%" SCNu64, &peer->job.cluster) != 1)
+        peer->job.cluster = 0;
+    peer->job.fresh = mgm_reply_number(handle, "fresh", 0) == 1;
+    bool foreign = peer->job.cluster != 0 && peer->job.cluster != peer->job.own_cluster;
     bool newer = peer->job.generation > peer->job.own_generation;
     bool other = peer->job.generation == peer->job.own_generation &&
                  digest != peer->job.own_digest && digest != peer->job.equal;
-    if (!newer && !other) return true;
+    bool counts = peer->job.own_fresh && !peer->job.fresh && foreign; /* Instead of our own. */
+    if (!newer && !other && !counts) return true;
     return ndb_mgm_get_configuration(handle, &peer->job.bytes, &peer->job.size) == 0;
 }
 
@@ -140,6 +150,23 @@ static void conflict(struct mgmd *mgmd, const struct mgmd_peer *peer, const char
     mgmd_exit(mgmd, 0);
 }
 
+/* This server is fresh and the other one is not: what that one has counts, cluster and all. */
+static void take_cluster(struct mgmd *mgmd, struct mgmd_peer *peer, struct cluster_config *config)
+{
+    uint64_t own = config_cluster_id(mgmd->config);
+
+    if (mgmd_config_take(mgmd, config, true) != 0) {
+        config_free(config);
+        return;
+    }
+    mgmd_identity_confirm(mgmd);
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                       "This server goes on with the cluster %" PRIu64
+                       " and generation %u of management server %u, and drops the cluster id that "
+                       "it has made (%" PRIu64 ")",
+                       config_cluster_id(config), config_generation(config), peer->node, own);
+}
+
 static void take_config(struct mgmd *mgmd, struct mgmd_peer *peer)
 {
     char what[256] = "";
@@ -154,14 +181,19 @@ static void take_config(struct mgmd *mgmd, struct mgmd_peer *peer)
     }
     uint32_t generation = config_generation(config);
     bool same = config_equal(mgmd->config, config, what, sizeof(what));
-    if (generation == config_generation(mgmd->config)) {
+    bool foreign = config_cluster_id(config) != config_cluster_id(mgmd->config);
+    if (foreign && !mgmd->fresh && peer->job.fresh) {
+        config_free(config); /* It will take ours. */
+    } else if (foreign && mgmd->fresh && !peer->job.fresh) {
+        take_cluster(mgmd, peer, config);
+    } else if (generation == config_generation(mgmd->config)) {
         if (same)
             peer->equal = peer->job.digest;
         else
             conflict(mgmd, peer, what);
         config_free(config);
     } else if (generation > config_generation(mgmd->config)) {
-        int taken = peer->foreign == peer->job.digest ? 1 : mgmd_config_take(mgmd, config);
+        int taken = peer->foreign == peer->job.digest ? 1 : mgmd_config_take(mgmd, config, false);
         if (taken > 0) peer->foreign = peer->job.digest;
         if (taken != 0) {
             config_free(config);
@@ -197,6 +229,8 @@ static void answered(uv_work_t *work, int status)
         peer->seen = uv_now(mgmd->loop);
         peer->generation = peer->job.generation;
         learn_ports(mgmd, peer->job.ports);
+        if (peer->job.cluster == config_cluster_id(mgmd->config) && !peer->job.fresh)
+            mgmd_identity_confirm(mgmd);
         if (peer->job.bytes != NULL) take_config(mgmd, peer);
     } else if (peer->alive && !mgmd->stopping &&
                ndb_mgm_error_code(peer->handle) == NDB_MGM_COULD_NOT_CONNECT) {
@@ -237,6 +271,8 @@ static void ask_peer(struct mgmd *mgmd, const struct config_section *node)
         ndb_mgm_set_name(peer->handle, "ndb_mgmd");
     }
     peer->job.own_generation = config_generation(mgmd->config);
+    peer->job.own_cluster = config_cluster_id(mgmd->config);
+    peer->job.own_fresh = mgmd->fresh;
     peer->job.own_digest = mgmd_config_digest(mgmd->config);
     peer->job.equal = peer->equal;
     peer->busy = uv_queue_work(mgmd->loop, &peer->work, ask, answered) == 0;
@@ -292,7 +328,7 @@ void mgmd_peers_free(struct mgmd *mgmd)
 /* ---- at the start, before this server answers anybody ---- */
 
 struct cluster_config *mgmd_peers_first(const struct cluster_config *known, uint32_t own_node,
-                                        uint32_t *from)
+                                        uint32_t *from, bool *fresh)
 {
     struct cluster_config *best = NULL;
 
@@ -309,11 +345,14 @@ struct cluster_config *mgmd_peers_first(const struct cluster_config *known, uint
             peer.job.bytes != NULL) {
             struct cluster_config *config =
                 config_decode(peer.job.bytes, peer.job.size, why, sizeof(why));
-            if (config != NULL &&
-                (best == NULL || config_generation(config) > config_generation(best))) {
+            bool better = best == NULL || (*fresh && !peer.job.fresh) ||
+                          (*fresh == peer.job.fresh && config != NULL &&
+                           config_generation(config) > config_generation(best));
+            if (config != NULL && better) {
                 config_free(best);
                 best = config;
                 *from = peer.node;
+                *fresh = peer.job.fresh;
             } else {
                 config_free(config);
             }

@@ -128,6 +128,43 @@ __attribute__((visibility("default"))) const char *argp_program_version =
 /* The angel's next child: the former life is gone, the others learn of it soon. */
 #define ID_WAIT_RESTART 300
 
+static int get_configuration(struct process *process)
+{
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    char why[256];
+    if (ndb_mgm_get_configuration(process->mgm, &bytes, &size) != 0) {
+        process_log(process, LOG_LEVEL_ERROR, "No configuration: %s",
+                    ndb_mgm_error_text(process->mgm));
+        return -1;
+    }
+    process->cluster = config_decode(bytes, size, why, sizeof why);
+    free(bytes);
+    if (process->cluster == NULL)
+        process_log(process, LOG_LEVEL_ERROR, "The configuration is damaged: %s", why);
+    return process->cluster == NULL ? -1 : 0;
+}
+
+/* A management server that has lost its directory takes its cluster's id from the node's files.
+ * True: it has, and has another configuration now. */
+static bool claim_cluster(struct process *process)
+{
+    uint64_t files = files_cluster(process);
+    uint64_t own = config_cluster_id(process->cluster);
+    if (files == 0 || files == own) return false;
+    if (ndb_mgm_claim_cluster(process->mgm, process->config.own_node, files) != 0) {
+        process_log(process, LOG_LEVEL_ERROR, "%s", ndb_mgm_error_text(process->mgm));
+        return false;
+    }
+    process_log(process, LOG_LEVEL_WARNING,
+                "the management server had begun a new cluster (%llu); it goes on with that of the "
+                "node's files (%llu)",
+                (unsigned long long)own, (unsigned long long)files);
+    config_free((struct cluster_config *)(uintptr_t)process->cluster);
+    process->cluster = NULL;
+    return true;
+}
+
 /* Connects to a management server, gets (or confirms) the node id and the configuration. Messages
  * go to stderr or the log. */
 static int fetch_configuration(struct process *process, const struct options *options,
@@ -158,18 +195,8 @@ static int fetch_configuration(struct process *process, const struct options *op
         return -1;
     }
     process->config.own_node = (uint32_t)node_id;
-    uint8_t *bytes = NULL;
-    size_t size = 0;
-    char why[256];
-    if (ndb_mgm_get_configuration(mgm, &bytes, &size) != 0) {
-        process_log(process, LOG_LEVEL_ERROR, "No configuration: %s", ndb_mgm_error_text(mgm));
-        return -1;
-    }
-    process->cluster = config_decode(bytes, size, why, sizeof why);
-    free(bytes);
-    if (process->cluster == NULL)
-        process_log(process, LOG_LEVEL_ERROR, "The configuration is damaged: %s", why);
-    return process->cluster == NULL ? -1 : 0;
+    if (get_configuration(process) != 0) return -1;
+    return claim_cluster(process) ? get_configuration(process) : 0;
 }
 
 static int use_data_dir(struct process *process)

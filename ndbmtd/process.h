@@ -199,6 +199,8 @@ const char *exit_code_class(uint32_t code);
 /* Opens the node's file system directory and gives the host its I/O threads. 0, or -1 with a
  * message logged. */
 int files_open(struct process *process);
+/* The cluster that the node's files are of, by its system file; 0: none, or that cannot be told. */
+uint64_t files_cluster(const struct process *process);
 /* Carries out what is under way. After workers_run(). */
 void files_close(struct process *process);
 

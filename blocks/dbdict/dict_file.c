@@ -86,13 +86,13 @@ static void damaged(struct dict *dict, uint64_t offset, const char *kind)
  * place is a write that went astray, hence damage. */
 static void refuse_foreign(struct dict *dict, enum file_verdict verdict, const char *why)
 {
-    char text[400];
+    char text[600];
     if (verdict == FILE_GOOD || verdict == FILE_NOT_OURS || verdict == FILE_DAMAGED ||
         verdict == FILE_OTHER_KIND)
         return;
     jam_data(verdict);
     snprintf(text, sizeof(text), "%s is refused: %s%s", copy_names[dict->file.copy], why,
-             verdict == FILE_OTHER_FORMAT ? "" : file_foreign_advice());
+             file_foreign_advice(verdict));
     node_fail(EXIT_SCHEMA_FOREIGN, __FILE__, __LINE__, text);
 }
 

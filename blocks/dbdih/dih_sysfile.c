@@ -22,6 +22,23 @@
 
 static const char *const copy_names[SYSFILE_COPIES] = {"D1/sysfile.0", "D1/sysfile.1"};
 
+const char *dih_sysfile_name(uint32_t copy)
+{
+    return copy < SYSFILE_COPIES ? copy_names[copy] : NULL;
+}
+
+uint64_t dih_sysfile_cluster(const void *bytes, size_t size, uint32_t copy, uint32_t node)
+{
+    struct file_header header;
+    char why[200];
+    if (size < sizeof(header)) return 0;
+    memcpy(&header, bytes, sizeof(header));
+    struct file_expected want = {
+        .kind = FILE_KIND_SYSTEM, .node = node, .cluster_id = header.cluster_id, .instance = copy};
+    if (file_header_check(bytes, size, &want, &header, why, sizeof(why)) != FILE_GOOD) return 0;
+    return header.cluster_id;
+}
+
 static void open_copy(struct dih *dih, uint32_t copy, enum sysfile_state state)
 {
     dih->sysfile.copy = copy;
@@ -66,10 +83,10 @@ static void refuse_foreign(uint32_t copy, enum file_verdict verdict, const char 
     if (verdict == FILE_GOOD || verdict == FILE_NOT_OURS || verdict == FILE_DAMAGED ||
         verdict == FILE_OTHER_KIND)
         return;
-    char text[400];
+    char text[600];
     jam_data(verdict);
     snprintf(text, sizeof text, "%s is refused: %s%s", copy_names[copy], why,
-             verdict == FILE_OTHER_FORMAT ? "" : file_foreign_advice());
+             file_foreign_advice(verdict));
     node_fail(EXIT_SYSFILE_FOREIGN, __FILE__, __LINE__, text);
 }
 

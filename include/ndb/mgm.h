@@ -336,6 +336,11 @@ NDB_MGM_EXPORT int ndb_mgm_purge_stale_sessions(ndb_mgm_handle_t *handle, char *
 NDB_MGM_EXPORT int ndb_mgm_report_stop(ndb_mgm_handle_t *handle, uint32_t node_id, uint32_t action,
                                        uint32_t signal_number, uint32_t exit_code,
                                        uint32_t start_phase, const char *text);
+/* For data nodes: this node's files are of the cluster with this id, the server's configuration of
+ * another one. 0: the server had made its id and goes on with this one: get the configuration
+ * again. */
+NDB_MGM_EXPORT int ndb_mgm_claim_cluster(ndb_mgm_handle_t *handle, uint32_t node_id,
+                                         uint64_t cluster_id);
 /* Sends a DUMP order (docs/protocols/management.md) to a data node: its code and what belongs
  * to it, 1 to 24 words. What it shows stands in the logs of the node and the cluster. */
 NDB_MGM_EXPORT int ndb_mgm_dump_state(ndb_mgm_handle_t *handle, uint32_t node_id,

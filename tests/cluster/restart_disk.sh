@@ -66,7 +66,7 @@ mkdir "$BOX/other"
 sed "s#^DataDir=$BOX/node1\$#DataDir=$BOX/other\nFileSystemPath=$BOX/node1#" "$BOX/config.ini" >"$BOX/other.ini"
 port=$(free_port)
 sed -i "s#PortNumber=.*#PortNumber=$port#; s#$BOX/mgm\$#$BOX/other#" "$BOX/other.ini"
-"$BIN/ndb_mgmd" --config-file="$BOX/other.ini" --config-dir="$BOX/other" --nodaemon --initial >"$BOX/other.out" 2>&1 &
+"$BIN/ndb_mgmd" --config-file="$BOX/other.ini" --config-dir="$BOX/other" --nodaemon --initial --cluster-id=4711 >"$BOX/other.out" 2>&1 &
 PIDS+=("$!")
 other=$!
 for _ in $(seq 900); do (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break; sleep 0.1; done

@@ -287,7 +287,7 @@ mkdir "$BOX/mgm"
 config "$BOX/config49.ini"
 printf '[system]\nName=another\n' >>"$BOX/config49.ini"
 cp "$BOX/mgm50/ndb_50_config.bin.3" "$BOX/kept"
-server 49 # With nothing but its file, and alone: that makes a cluster.
+server 49 --cluster-id=4711 # Alone, and of a cluster that the operator has named: it does not give way.
 listens 49
 server_state 49 1
 meet

@@ -1,0 +1,167 @@
+#!/bin/bash
+# lost_mgm.sh -- the directory of the only management server is lost, config.ini is not: with it the server goes on with the
+# data nodes that there are, those that run as those that start. What it does not reach it says. When it may not take their
+# cluster's id it names both, and what to do; that is done. Then the file is lost, and the directories of two nodes are
+# exchanged. Of two servers the one whose id counts gives it to the other one.
+# SPDX-License-Identifier: GPL-2.0-only
+source "$(dirname "$0")/cluster.sh"
+
+lose_server() {
+    kill -9 "$MGM_PID" 2>/dev/null
+    wait "$MGM_PID" 2>/dev/null
+}
+
+lose_directory() {
+    lose_server
+    rm -rf "$BOX/mgm"
+    mkdir "$BOX/mgm"
+}
+
+again() { # [options]: a server with what is left
+    : >"$BOX/mgm.out"
+    start_mgm "$@"
+    wait_mgm || die "the management server does not start"
+}
+
+start_nodes() {
+    : >"$BOX/node1.out"
+    : >"$BOX/node2.out"
+    start_node 1
+    start_node 2
+}
+
+all_there() { # a new client gets in, and both nodes are seen
+    want 0 "$BIN/ndb_waiter" --timeout=100
+    want_text out 'Node 2: STARTED'
+    want 0 "$BIN/ndb_select_count" -d test t
+    want_text out '^100 records'
+}
+
+say "two nodes with rows"
+start_cluster 2 2
+want 0 "$BIN/ndb_create_table" --execute='CREATE TABLE test.t (id INT UNSIGNED NOT NULL PRIMARY KEY, v BIGINT)'
+seq 100 | sed 's/$/,7/' >t.csv
+want 0 "$BIN/ndb_import" --fields-terminated-by=, test t.csv
+make_durable
+all_there
+ID=$(od -An -tu8 -j16 -N8 "$BOX/node1/ndb_1_fs/D1/sysfile.0" | tr -d ' ')
+want_text mgm.out "a new cluster begins, with the id $ID"
+
+say "lost while the nodes run"
+lose_directory
+again
+all_there
+want_text mgm.out 'a new cluster begins, with the id'
+want_text mgm.out "Node [12] runs with the cluster id $ID: this management server goes on with it"
+want_text mgm/ndb_49_cluster.log "goes on with it"
+[ "$(grep -c 'goes on with it' "$BOX/mgm.out")" -eq 1 ] || fail "it is not said once: $(cat "$BOX/mgm.out")"
+want 0 "$BIN/ndb_mgm" -e '1 STATUS'
+want_text out 'Node 1: started'
+stop_cluster
+
+say "lost while the nodes are down: what is not reached is said; the server is started twice"
+lose_directory
+again
+want 0 "$BIN/ndb_mgm" -e 'ALL STOP'
+grep -q 'NDB Cluster has shutdown' out && fail "it says that the cluster has shutdown"
+want 0 "$BIN/ndb_mgm" -e SHUTDOWN
+want_text out '^1 NDB Cluster node\(s\) have shutdown\.$'
+want_text out 'not told to stop: node 1, node 2\. Those that run go on'
+ended "$MGM_PID"
+again
+grep -q 'a new cluster begins' "$BOX/mgm.out" && fail "a new cluster begins again"
+start_nodes
+all_there
+want_text mgm.out "Node [12] has files with the cluster id $ID: this management server goes on with it"
+grep -hq 'it goes on with that of the node.s files' "$BOX"/node?.out || fail "no node says it"
+
+say "a server that has another id by order: both ids are named, and the cure cures"
+kill_nodes
+lose_directory
+again --cluster-id=4711
+grep -q 'a new cluster begins' "$BOX/mgm.out" && fail "a new cluster begins, although the id is given"
+start_nodes
+for id in 1 2; do
+    ended "${NODE_PIDS[id]}" && fail "node $id starts"
+    unset "NODE_PIDS[id]"
+    want_text "node$id.out" "cluster id $ID, this management server has 4711.*--initial --cluster-id=$ID"
+    want_text "node$id.out" '2372'
+done
+want_text mgm/ndb_49_cluster.log "Node 1 has files with the cluster id $ID, this management server has 4711"
+lose_server
+want 1 "$BIN/ndb_mgmd" --config-file=config.ini --config-dir=mgm --nodaemon --cluster-id="$ID"
+want_text err 'another one than that of the kept configurations \(4711\)'
+again --initial --cluster-id="$ID"
+start_nodes
+all_there
+
+say "the file is lost"
+lose_server
+mv config.ini kept.ini
+want 1 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --config-dir="$BOX/nowhere" --nodaemon
+want_text err "there is no file $BOX/config.ini"
+want 1 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --config-dir="$BOX/mgm" --nodaemon --reload
+again
+want_text mgm.out "warning: there is no file $BOX/config.ini: generation 1 from $BOX/mgm/ is used"
+all_there
+lose_server
+
+say "the directories of the nodes are exchanged"
+kill_nodes
+sed "s,/node1\$,/node,; s,/node2\$,/node1,; s,/node\$,/node2," kept.ini >config.ini
+again
+start_nodes
+wait_text node1.out 'WARNING.*the files of node 2 are in its place \(.*/node2/ndb_2_fs\)'
+wait_text node2.out 'WARNING.*the files of node 1 are in its place \(.*/node1/ndb_1_fs\)'
+
+say "two servers: the id that counts wins over one that was made for want of it"
+kill_nodes
+lose_server
+declare -A SERVER
+{
+    printf '[ndbd default]\nNoOfReplicas=2\nHostName=127.0.0.1\n[ndb_mgmd default]\nHostName=127.0.0.1\n'
+    for id in 49 50; do printf '[ndb_mgmd]\nNodeId=%s\nPortNumber=%s\nDataDir=%s/mgm%s\n' $id "$(free_port)" "$BOX" $id; done
+    for id in 1 2; do printf '[ndbd]\nNodeId=%s\nDataDir=%s/node%s\n' $id "$BOX" $id; done
+    echo "[api]"
+} >two.ini
+server() { # ID [options]: until it listens
+    local id=$1
+    shift
+    : >"$BOX/server$id.out"
+    mkdir -p "$BOX/mgm$id"
+    "$BIN/ndb_mgmd" --config-file=two.ini --ndb-nodeid="$id" --nodaemon "$@" >>"$BOX/server$id.out" 2>&1 &
+    SERVER[$id]=$!
+    PIDS+=("$!")
+    wait_text "server$id.out" 'listens on port'
+}
+lose() { # ID...
+    local id
+    for id in "$@"; do
+        kill -9 "${SERVER[$id]}"
+        wait "${SERVER[$id]}" 2>/dev/null
+    done
+}
+CACHED='mgm50/ndb_50_config.bin.1'
+has_77() { # the cache of 50 does, within a moment
+    for _ in $(seq 900); do
+        [ "$(od -An -tu8 -j20 -N8 "$CACHED" 2>/dev/null | tr -d ' ')" = 77 ] && return 0
+        sleep 0.1
+    done
+    fail "server 50 does not have the id of server 49"
+}
+server 50
+want_text server50.out 'a new cluster begins'
+server 49 --cluster-id=77
+has_77
+want_text mgm50/ndb_50_cluster.log 'goes on with the cluster 77 and generation 1 of management server 49'
+lose 50
+rm -rf mgm50
+server 50 # At its start it takes what the other one has.
+has_77
+grep -q 'a new cluster begins' server50.out && fail "a new cluster begins beside server 49"
+lose 49 50
+rm -rf mgm50
+server 50
+want_text server50.out 'a new cluster begins'
+server 49
+has_77

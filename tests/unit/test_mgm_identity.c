@@ -1,0 +1,126 @@
+/* test_mgm_identity.c -- whose cluster id counts: a server's that has made it, or a data node's. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "tests/unit/mgm_server.h"
+
+#define MARK "ndb_49_new_cluster"
+
+static uint64_t cluster_of(const struct server *server)
+{
+    uint64_t cluster;
+
+    (void)generation_of(server, &cluster);
+    return cluster;
+}
+
+static void await_log(struct server *server, const char *text)
+{
+    while (!log_has(server, text))
+        assert_int_equal(ndb_mgm_get_mgmd_nodeid(server->handle), 49);
+}
+
+static void a_fresh_server_goes_on_with_a_node_that_runs(void **state)
+{
+    struct server *server = *state;
+    int status;
+
+    assert_true(file_exists(server, MARK));
+    write_config(server, "DataMemory=64M\n"); /* A change does not confirm the id. */
+    assert_int_equal(ndb_mgm_reload_config(server->handle, NULL), 2);
+    pid_t first = start_fake_of(server, 1, START_STARTED, 4711);
+    await_status(server, 1, NDB_MGM_STATUS_STARTED);
+    uint64_t cluster;
+    assert_int_equal(generation_of(server, &cluster), 2);
+    assert_true(cluster == 4711);
+    assert_false(file_exists(server, MARK));
+    assert_true(log_has(server, "Node 1 runs with the cluster id 4711: this management server goes "
+                                "on with it"));
+    /* One of a third cluster comes too late. */
+    pid_t second = start_fake_of(server, 2, START_STARTED, 4712);
+    await_log(server, "Node 2 runs with the cluster id 4712, this management server has 4711");
+    assert_true(cluster_of(server) == 4711);
+    assert_int_equal(kill(second, SIGKILL), 0);
+    assert_int_equal(waitpid(second, &status, 0), second);
+    /* The cache has it. */
+    stop_server(server);
+    assert_int_equal(launch(server, NULL), -1);
+    server->handle = connect_to(server);
+    assert_true(cluster_of(server) == 4711);
+    assert_int_equal(kill(first, SIGKILL), 0);
+    assert_int_equal(waitpid(first, &status, 0), first);
+}
+
+static void a_fresh_server_goes_on_with_files(void **state)
+{
+    struct server *server = *state;
+
+    stop_server(server); /* It stays fresh over a restart, and with --initial. */
+    assert_int_equal(launch(server, "--initial"), -1);
+    server->handle = connect_to(server);
+    assert_int_equal(ndb_mgm_claim_cluster(server->handle, 1, 5), -1); /* Without the node's id. */
+    assert_int_equal(ndb_mgm_error_code(server->handle), NDB_MGM_USAGE_ERROR);
+    assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_NDB, 1, NULL), 1);
+    assert_int_equal(ndb_mgm_claim_cluster(server->handle, 1, 0), -1);
+    assert_int_equal(ndb_mgm_error_code(server->handle), NDB_MGM_USAGE_ERROR);
+    assert_int_equal(ndb_mgm_claim_cluster(server->handle, 1, UINT64_MAX), 0);
+    assert_true(cluster_of(server) == UINT64_MAX);
+    assert_int_equal(ndb_mgm_claim_cluster(server->handle, 1, UINT64_MAX), 0);
+    assert_int_equal(ndb_mgm_claim_cluster(server->handle, 1, 6), -1);
+    assert_int_equal(ndb_mgm_error_code(server->handle), NDB_MGM_CONFIG_CHANGE_FAILED);
+    assert_non_null(strstr(ndb_mgm_error_text(server->handle), "has files with the cluster id 6"));
+    assert_non_null(strstr(ndb_mgm_error_text(server->handle), "server has 18446744073709551615"));
+    assert_non_null(strstr(ndb_mgm_error_text(server->handle), "--initial --cluster-id=6"));
+    assert_true(cluster_of(server) == UINT64_MAX);
+}
+
+static void a_server_with_a_data_node_keeps_its_id(void **state)
+{
+    struct server *server = *state;
+    uint64_t cluster = cluster_of(server);
+    pid_t fake = start_fake(server, 1, START_CMVMI);
+
+    await_status(server, 1, NDB_MGM_STATUS_NOT_STARTED);
+    assert_false(file_exists(server, MARK));
+    assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_NDB, 2, NULL), 2);
+    assert_int_equal(ndb_mgm_claim_cluster(server->handle, 2, 5), -1);
+    assert_true(cluster_of(server) == cluster);
+    assert_int_equal(ndb_mgm_stop(server->handle, NULL, 0, 0, NULL), 1);
+    reap(fake, 0);
+    /* Over a restart, too. */
+    stop_server(server);
+    assert_int_equal(launch(server, NULL), -1);
+    server->handle = connect_to(server);
+    assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_NDB, 2, NULL), 2);
+    assert_int_equal(ndb_mgm_claim_cluster(server->handle, 2, 5), -1);
+    assert_true(cluster_of(server) == cluster);
+}
+
+static void a_missing_file_is_replaced_by_the_cache(void **state)
+{
+    struct server *server = *state;
+    uint64_t cluster = cluster_of(server);
+    char path[128];
+
+    stop_server(server);
+    (void)snprintf(path, sizeof(path), "%s/config.ini", server->directory);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(launch(server, "--reload"), 1);
+    char option[128];
+    (void)snprintf(option, sizeof(option), "--config-dir=%s", server->directory);
+    assert_int_equal(launch(server, option), -1);
+    server->handle = connect_to(server);
+    assert_true(cluster_of(server) == cluster);
+}
+
+#define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_SERVER(a_fresh_server_goes_on_with_a_node_that_runs),
+        WITH_SERVER(a_fresh_server_goes_on_with_files),
+        WITH_SERVER(a_server_with_a_data_node_keeps_its_id),
+        WITH_SERVER(a_missing_file_is_replaced_by_the_cache),
+    };
+    (void)signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
