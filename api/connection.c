@@ -186,6 +186,22 @@ static int make_core(struct ndb_cluster_connection *connection)
 /* ---- The background thread: links, heartbeats and ports while no application thread polls. ----
  */
 
+/* A management server that had lost its directory may have given us an id that it has dropped
+ * since: the data nodes' one counts. */
+static void find_cluster(struct ndb_cluster_connection *connection)
+{
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    char why[NDB_DETAIL_SIZE];
+    if (!ndb_mgm_is_connected(connection->mgm) && ndb_mgm_connect(connection->mgm, 0, 0) != 0)
+        return;
+    if (ndb_mgm_get_configuration(connection->mgm, &bytes, &size) != 0) return;
+    struct cluster_config *config = config_decode(bytes, size, why, sizeof why);
+    free(bytes);
+    if (config != NULL) io_set_cluster(connection, config_cluster_id(config));
+    config_free(config);
+}
+
 /* Data nodes choose their ports; management servers know them. Returns whether a link is missing.
  */
 static bool find_ports(struct ndb_cluster_connection *connection, uint64_t *ask_ms)
@@ -193,6 +209,7 @@ static bool find_ports(struct ndb_cluster_connection *connection, uint64_t *ask_
     bool missing = false;
     uint64_t now = now_ms();
     struct config_section *node = config_next_node(connection->config, 0, CONFIG_NDBD);
+    if (now >= *ask_ms && io_foreign(connection)) find_cluster(connection);
     for (; node != NULL;
          node = config_next_node(connection->config, config_section_node(node), CONFIG_NDBD)) {
         uint32_t id = config_section_node(node);

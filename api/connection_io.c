@@ -18,7 +18,10 @@ struct connection_io {
     bool fixed_port[CONFIG_NODES_MAX + 1];
     _Atomic bool linked[CONFIG_NODES_MAX + 1];
     _Atomic uint32_t found_port[CONFIG_NODES_MAX + 1]; /* From the background thread, 0 = none. */
+    _Atomic uint64_t found_cluster;                    /* The same. */
     _Atomic bool any_found;
+    _Atomic bool foreign; /* A data node has refused us: it is of another cluster. */
+    bool linked_once;
     bool loop_made;
     bool handles_made;
 };
@@ -29,6 +32,7 @@ static void on_link_up(void *context, uint32_t peer, uint32_t role, uint32_t epo
     (void)role;
     io->progress++;
     io->linked[peer] = true;
+    io->linked_once = true;
     deliver_link_up(io->connection, peer, epoch);
 }
 
@@ -60,8 +64,21 @@ static void on_level(void *context, uint32_t peer, enum link_level level)
     io->progress++; /* There may be room now for what waits. */
 }
 
-static const struct transporter_callbacks calls = {
-    .link_up = on_link_up, .link_down = on_link_down, .signals = on_signals, .level = on_level};
+static void on_refused(void *context, uint32_t peer, enum link_refusal refusal, uint64_t cluster_id,
+                       const char *reason)
+{
+    struct connection_io *io = context;
+    (void)peer;
+    (void)refusal;
+    (void)reason;
+    if (cluster_id != 0 && !io->linked_once) atomic_store(&io->foreign, true);
+}
+
+static const struct transporter_callbacks calls = {.link_up = on_link_up,
+                                                   .link_down = on_link_down,
+                                                   .signals = on_signals,
+                                                   .level = on_level,
+                                                   .refused = on_refused};
 
 static void on_wake(uv_async_t *handle)
 {
@@ -176,10 +193,31 @@ void io_set_port(struct ndb_cluster_connection *connection, uint32_t node, uint3
     io_wake(io);
 }
 
+bool io_foreign(struct ndb_cluster_connection *connection)
+{
+    return atomic_exchange(&connection->io->foreign, false);
+}
+
+void io_set_cluster(struct ndb_cluster_connection *connection, uint64_t cluster_id)
+{
+    struct connection_io *io = connection->io;
+    atomic_store(&io->found_cluster, cluster_id);
+    atomic_store(&io->any_found, true);
+    io_wake(io);
+}
+
+/* Who was ever linked stays with its cluster, whatever a management server says. */
+static void take_cluster(struct connection_io *io)
+{
+    uint64_t cluster_id = atomic_exchange(&io->found_cluster, 0);
+    if (cluster_id != 0 && !io->linked_once) transporter_set_cluster(io->transporter, cluster_id);
+}
+
 static void take_ports(struct connection_io *io)
 {
     if (!atomic_load_explicit(&io->any_found, memory_order_relaxed)) return;
     atomic_store(&io->any_found, false);
+    take_cluster(io);
     const struct cluster_config *config = io->connection->config;
     for (struct config_section *node = config_next_node(config, 0, CONFIG_NDBD); node != NULL;
          node = config_next_node(config, config_section_node(node), CONFIG_NDBD)) {

@@ -70,7 +70,12 @@ want_text out 'not told to stop: node 1, node 2\. Those that run go on'
 ended "$MGM_PID"
 again
 grep -q 'a new cluster begins' "$BOX/mgm.out" && fail "a new cluster begins again"
+run "$BIN/ndb_select_count" -d test t >early.out 2>&1 & # A client that gets the id that is dropped then.
+EARLY=$!
+wait_text mgm/ndb_49_cluster.log 'Node id [0-9]+ given to .*select_count'
 start_nodes
+wait "$EARLY" || fail "a client that was there before the nodes ends with exit code $?: $(cat early.out)"
+want_text early.out '^100 records'
 all_there
 want_text mgm.out "Node [12] has files with the cluster id $ID: this management server goes on with it"
 grep -hq 'it goes on with that of the node.s files' "$BOX"/node?.out || fail "no node says it"
