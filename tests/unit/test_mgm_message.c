@@ -211,6 +211,31 @@ static void events_read_as_in_the_field(void **unused)
         event_format(type, data, "", line, 16);
 }
 
+static void cluster_ids_are_read(void **unused)
+{
+    static const char *const wrong[] = {NULL,
+                                        "",
+                                        "0",
+                                        "-1",
+                                        "+1",
+                                        " 1",
+                                        "1 ",
+                                        "0x1",
+                                        "18446744073709551616",
+                                        "99999999999999999999"};
+    uint64_t id = 7;
+
+    (void)unused;
+    assert_int_equal(mgm_parse_id("1", &id), 0);
+    assert_true(id == 1);
+    assert_int_equal(mgm_parse_id("18446744073709551615", &id), 0);
+    assert_true(id == UINT64_MAX);
+    for (uint32_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_int_equal(mgm_parse_id(wrong[i], &id), -1);
+        assert_true(id == 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +247,7 @@ int main(void)
         cmocka_unit_test(wrong_connect_strings_are_refused),
         cmocka_unit_test(names_go_both_ways),
         cmocka_unit_test(events_read_as_in_the_field),
+        cmocka_unit_test(cluster_ids_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
