@@ -73,7 +73,7 @@ static void link_refused_by(void *context, uint32_t peer, enum link_refusal refu
     (void)refusal;
     (void)reason;
     if (cluster_id != 0 && !link->mgmd->stopping)
-        (void)mgmd_identity_claim(link->mgmd, peer, cluster_id, "runs", why, sizeof(why));
+        (void)mgmd_identity_claim(link->mgmd, peer, cluster_id, true, why, sizeof(why));
 }
 
 static const struct transporter_callbacks calls = {.link_up = link_up,

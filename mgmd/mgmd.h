@@ -131,6 +131,8 @@ struct mgmd {
     struct mgmd_options options;
     struct cluster_config *config;
     bool fresh; /* The cluster's id was made here, and nobody has confirmed it: mgmd_identity.c. */
+    uint32_t
+        claimed_by; /* A data node that runs gave it its id; its generation is not known yet. */
     struct cluster_config *pending; /* The file's, until all management servers are there. */
     uint64_t pending_until; /* No node ids are given out until then, or until it has happened. */
     uint64_t pending_told;  /* The next line about who is missing. */
@@ -172,6 +174,9 @@ int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t wh
  * if it has another id. 0; -1: it cannot be stored now; 1: it is of another cluster, or without
  * this server, which stops then. */
 int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config, bool any_cluster);
+/* Data nodes run with this generation of a former cache: ours, which nobody runs with, comes behind
+ * it. */
+void mgmd_config_behind(struct mgmd *mgmd, uint32_t generation);
 /* Writes the configuration into the cache, under its generation. */
 int mgmd_config_store(struct mgmd *mgmd, const struct cluster_config *config);
 /* Writes a file so that its name never stands for half of it. 0, or -1. */
@@ -202,10 +207,10 @@ int mgmd_identity_begin(struct mgmd *mgmd, const struct cluster_config *config);
 bool mgmd_identity_fresh(const struct mgmd *mgmd, const struct cluster_config *config);
 /* A data node is linked, or another server has the same id: it stays. */
 void mgmd_identity_confirm(struct mgmd *mgmd);
-/* A data node that `does` something ("runs") is of this cluster. 0: so is this server, by now; -1
+/* A data node, which `runs` or has files, is of this cluster. 0: so is this server, by now; -1
  * with the reason. */
-int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, const char *does,
-                        char *why, size_t size);
+int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, bool runs, char *why,
+                        size_t size);
 
 /* The own node: the id given, or the only management server of the configuration that is for this
  * host. 0 with a message. */

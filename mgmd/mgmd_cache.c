@@ -118,15 +118,31 @@ int mgmd_config_store(struct mgmd *mgmd, const struct cluster_config *config)
     return rc;
 }
 
-static void cache_clear(struct mgmd *mgmd)
+/* Removes the generations below `generation`. */
+static void cache_clear(struct mgmd *mgmd, uint32_t generation)
 {
     char path[2300];
-    uint32_t generation = UINT32_MAX;
 
     while ((generation = cache_newest(mgmd, generation)) != 0) {
         cache_path(mgmd, generation, path, sizeof(path));
         (void)unlink(path);
     }
+}
+
+void mgmd_config_behind(struct mgmd *mgmd, uint32_t generation)
+{
+    uint32_t own = config_generation(mgmd->config);
+
+    if (generation < own || config_count(mgmd->config, CONFIG_MGMD) > 1) return;
+    config_set_generation(mgmd->config, generation + 1);
+    if (mgmd_config_store(mgmd, mgmd->config) == 0)
+        cache_clear(mgmd, generation + 1);
+    else
+        config_set_generation(mgmd->config, own);
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
+                       "The data nodes run with generation %u, which is lost: the configuration is "
+                       "generation %u",
+                       generation, config_generation(mgmd->config));
 }
 
 /* ---- decision ---- */
@@ -215,7 +231,7 @@ static int choose(struct mgmd *mgmd, struct cluster_config *file, struct cluster
                             config_cluster_id(cached));
     }
     if (mgmd->options.initial) {
-        cache_clear(mgmd);
+        cache_clear(mgmd, UINT32_MAX);
         cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
                            "--initial: cached configurations removed, %s becomes generation 1",
                            mgmd->options.config_file);
@@ -347,7 +363,7 @@ static int join_servers(struct mgmd *mgmd, const struct cluster_config *file,
                 "runs (%s). Start with its file; to change it, run ndb_mgmd --reload at node %u",
                 mgmd->options.config_file, config_generation(theirs), from, what,
                 config_section_node(config_next_node(theirs, 0, CONFIG_MGMD)));
-        if (mgmd->options.initial || cached != NULL) cache_clear(mgmd);
+        if (mgmd->options.initial || cached != NULL) cache_clear(mgmd, UINT32_MAX);
         if (theirs_fresh && mgmd_identity_begin(mgmd, theirs) != 0) return -1;
     } else if (config_generation(theirs) == config_generation(cached) &&
                !config_equal(theirs, cached, what, sizeof(what))) {
@@ -379,7 +395,7 @@ static int first_start(struct mgmd *mgmd, struct cluster_config *file)
             "start with their files under another one. Bring a file back, or start another "
             "management server first; with --initial the data nodes are asked for it",
             mgmd->config_dir);
-    if (mgmd->options.initial) cache_clear(mgmd);
+    if (mgmd->options.initial) cache_clear(mgmd, UINT32_MAX);
     config_set_generation(file, 1);
     mgmd_identity_give(mgmd, file, NULL);
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "First start: %s becomes generation 1",
@@ -481,7 +497,7 @@ int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config, bool any_
         if (leaves) mgmd_exit(mgmd, 0);
         return 1;
     }
-    if (!same) cache_clear(mgmd); /* What this server has made counts no more. */
+    if (!same) cache_clear(mgmd, UINT32_MAX); /* What this server has made counts no more. */
     if (mgmd_config_store(mgmd, config) != 0) return -1;
     config_free(mgmd->config);
     mgmd->config = config;

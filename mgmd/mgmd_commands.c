@@ -546,7 +546,7 @@ static void claim_cluster(struct mgmd_session *session)
                          "node, a data node whose id this session holds, and cluster are needed");
         return;
     }
-    if (mgmd_identity_claim(mgmd, (uint32_t)node, cluster, "has files", why, sizeof(why)) != 0)
+    if (mgmd_identity_claim(mgmd, (uint32_t)node, cluster, false, why, sizeof(why)) != 0)
         mgmd_reply_error(session, NDB_MGM_CONFIG_CHANGE_FAILED, "%s", why);
     else
         ok(session);

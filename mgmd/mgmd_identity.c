@@ -138,9 +138,10 @@ static void tell_foreign(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, 
     (void)fprintf(stderr, "ndb_mgmd: %s\n", why);
 }
 
-int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, const char *does,
-                        char *why, size_t size)
+int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, bool runs, char *why,
+                        size_t size)
 {
+    const char *does = runs ? "runs" : "has files";
     uint64_t own = config_cluster_id(mgmd->config);
 
     if (cluster_id == own) return 0;
@@ -168,6 +169,7 @@ int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, c
     cluster_log_write(mgmd->log, NDB_MGM_SEVERITY_WARNING, 0, why);
     (void)fprintf(stderr, "ndb_mgmd: %s\n", why);
     mgmd_identity_confirm(mgmd);
+    if (runs) mgmd->claimed_by = node;
     mgm_link_update(mgmd->link);
     return 0;
 }

@@ -363,6 +363,10 @@ static void take_status(struct mgmd *mgmd, uint32_t id, const struct signal *sig
     node->slow = conf->slow;
     node->generation = conf->generation;
     node->clients = conf->connected;
+    if (mgmd->claimed_by == id) {
+        mgmd->claimed_by = 0;
+        mgmd_config_behind(mgmd, conf->generation);
+    }
     log_progress(mgmd, id);
 }
 

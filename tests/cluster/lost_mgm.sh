@@ -55,6 +55,8 @@ want_text mgm.out 'a new cluster begins, with the id'
 want_text mgm.out "Node [12] runs with the cluster id $ID: this management server goes on with it"
 want_text mgm/ndb_49_cluster.log "goes on with it"
 [ "$(grep -c 'goes on with it' "$BOX/mgm.out")" -eq 1 ] || fail "it is not said once: $(cat "$BOX/mgm.out")"
+wait_text mgm/ndb_49_cluster.log 'run with generation 1, which is lost: the configuration is generation 2'
+[ -e mgm/ndb_49_config.bin.2 ] && [ ! -e mgm/ndb_49_config.bin.1 ] || fail "the cache has other generations: $(ls mgm)"
 want 0 "$BIN/ndb_mgm" -e '1 STATUS'
 want_text out 'Node 1: started'
 stop_cluster
