@@ -162,11 +162,15 @@ static struct ndb_table *make_again(ndb_t *ndb, const struct ndb_table_info *bef
     struct ndb_table *table = make_table(ndb, "number", "INT UNSIGNED");
     ndb_table_describe(table, &now);
     want("the same table number", now.table_id, before->table_id);
-    want("the same version", now.version, before->version);
+    if (now.version ==
+        before->version) { /* Else its counter could be taken for the former one's. */
+        fprintf(stderr, "the same version again: %u\n", now.version);
+        exit(1);
+    }
     return table;
 }
 
-/* Numbers of a table of the same number and version, whose counter was lost. */
+/* Numbers of a table of the same number, whose counter was lost. */
 static int outlive(void)
 {
     struct ndb_table_info before;
