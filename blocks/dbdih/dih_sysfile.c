@@ -468,18 +468,6 @@ void dih_exec_FSWRITECONF(struct block *block, const struct signal *sig)
 
 /* --- The cluster starts; a GCI is durable. --- */
 
-/* The own incarnation ends at `gci`, unless the newest node's list says so already. */
-static void end_former(struct sysfile *now, uint32_t gci)
-{
-    if (now->incarnation == 0) return;
-    if (now->ended_count == SYSFILE_ENDED_MAX) {
-        jam();
-        memmove(now->ended, now->ended + 1, (SYSFILE_ENDED_MAX - 1u) * sizeof(now->ended[0]));
-        now->ended_count--;
-    }
-    now->ended[now->ended_count++] = (struct sysfile_ended){now->incarnation, gci};
-}
-
 static void take_list(struct sysfile *now, const struct section *list)
 {
     uint32_t count = list->size / 2u;
@@ -512,10 +500,7 @@ void dih_exec_SYSFILE_START_REQ(struct block *block, const struct signal *sig)
     sys->start_sender = sig->sender;
     sys->start_data = req->sender_data;
     if (req->gci == 0) memset(now, 0, sizeof(*now)); /* Nothing of a former life counts. */
-    if (sig->section_count == 1)
-        take_list(now, &sig->section[0]);
-    else
-        end_former(now, req->gci);
+    if (sig->section_count == 1) take_list(now, &sig->section[0]); /* With the former life's end. */
     now->layout = SYSFILE_LAYOUT;
     now->incarnation = req->incarnation;
     now->gci = req->gci;
