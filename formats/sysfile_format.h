@@ -47,7 +47,7 @@ enum sysfile_list_verdict {
 
 struct sysfile {
     uint32_t layout;      /* SYSFILE_LAYOUT */
-    uint32_t incarnation; /* Of the cluster: it grows with each start. */
+    uint32_t incarnation; /* The cluster's: each start makes it greater. */
     uint32_t gci;         /* Newest restorable. */
     uint32_t ended_count;
     struct sysfile_ended ended[SYSFILE_ENDED_MAX]; /* Oldest first. */

@@ -13,7 +13,7 @@ struct cntr_start_req {
     uint32_t flags;            /* enum cntr_start_flag */
     uint32_t has_data;         /* The rest says what the node has on disk; 0: nothing. */
     uint32_t gci;              /* Newest restorable. */
-    uint32_t data_incarnation; /* Of the data: it grows with each start. */
+    uint32_t data_incarnation; /* The data has it: each start makes it greater. */
     uint32_t ldm_count;        /* Of the data; without data the configured one. */
     uint32_t schema_lo;        /* Sequence of the dictionary's newest image, 0 = none. */
     uint32_t schema_hi;

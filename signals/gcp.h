@@ -276,7 +276,7 @@ struct sysfile_info_conf {
     uint32_t sender_data;
     uint32_t has_data;        /* 0: no system file: the node starts initially. */
     uint32_t gci;             /* Newest restorable. */
-    uint32_t incarnation;     /* Of the data: it grows with each start. */
+    uint32_t incarnation;     /* The data has it: each start makes it greater. */
     uint32_t ldm_count;       /* LDM instances that wrote the data. */
     struct node_mask members; /* Nodes that took part in that incarnation. */
     uint32_t damaged;   /* The newest may be gone; and the cluster can do without this node. */

@@ -15,7 +15,7 @@ struct link {
     struct link_options options;
     enum link_state state;
     enum link_refusal refusal;
-    uint64_t foreign_cluster; /* Of the peer that refused this end for its cluster id. */
+    uint64_t foreign_cluster; /* The peer that refused this end for its cluster id has this one. */
     struct link_peer peer;
     uint64_t started_ms;
     char reason[LINK_REASON_SIZE];

@@ -175,7 +175,7 @@ struct dih_sysfile {
     uint32_t file[SYSFILE_COPIES];
     uint32_t found[SYSFILE_COPIES]; /* enum sysfile_found */
     uint64_t sequence;              /* Of the newest write: the copy with the greater one counts. */
-    uint64_t older;                 /* Of the other copy, when both are good. */
+    uint64_t older;                 /* The other copy has this sequence, when both are good. */
     uint64_t bad_sequence;          /* What the header of a damaged copy says; 0 = nothing. */
     bool cut;                       /* A damaged copy is shorter than any. */
     uint32_t has_data;

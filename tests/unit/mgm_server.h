@@ -380,7 +380,8 @@ static inline void reap(pid_t pid, int wanted)
     assert_int_equal(WEXITSTATUS(status), wanted);
 }
 
-static inline uint32_t generation_of(const struct server *server, uint64_t *cluster)
+/* What the server gives a node; the caller frees it. */
+static inline struct cluster_config *configuration_of(const struct server *server)
 {
     uint8_t *bytes;
     size_t size;
@@ -389,10 +390,16 @@ static inline uint32_t generation_of(const struct server *server, uint64_t *clus
     assert_int_equal(ndb_mgm_get_configuration(server->handle, &bytes, &size), 0);
     struct cluster_config *config = config_decode(bytes, size, why, sizeof(why));
     assert_non_null(config);
+    free(bytes);
+    return config;
+}
+
+static inline uint32_t generation_of(const struct server *server, uint64_t *cluster)
+{
+    struct cluster_config *config = configuration_of(server);
     uint32_t generation = config_generation(config);
     *cluster = config_cluster_id(config);
     config_free(config);
-    free(bytes);
     return generation;
 }
 

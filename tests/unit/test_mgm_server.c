@@ -43,19 +43,13 @@ static void node_ids_are_given_once(void **state)
 static void the_configuration_arrives(void **state)
 {
     struct server *server = *state;
-    uint8_t *bytes;
-    size_t size;
-    char why[128];
+    struct cluster_config *config = configuration_of(server);
 
-    assert_int_equal(ndb_mgm_get_configuration(server->handle, &bytes, &size), 0);
-    struct cluster_config *config = config_decode(bytes, size, why, sizeof(why));
-    assert_non_null(config);
     assert_int_equal(config_generation(config), 1);
     assert_true(config_cluster_id(config) != 0);
     assert_int_equal(config_count(config, CONFIG_NONE), 6);
     assert_true(strncmp(config_get_text(config_system(config), CFG_SYSTEM_Name), "MC_", 3) == 0);
     config_free(config);
-    free(bytes);
 }
 
 static void damage_file(const struct server *server, const char *name)
