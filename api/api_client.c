@@ -1,5 +1,5 @@
 /* api_client.c -- one thread's part: its records, its signals, its time. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include "api/api_state.h"

@@ -1,6 +1,6 @@
 /* api_connect.c -- a client's transaction records at the TC instances: seized, kept, cleaned,
  * released. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 #include "api/api_state.h"
 

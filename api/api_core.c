@@ -1,6 +1,6 @@
 /* api_core.c -- the node's part: links, registration with the data nodes, the border guard, routing
  * to clients. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include "api/api_state.h"

@@ -1,6 +1,6 @@
 /* api_core.h -- the client library without input and output: what the simulator drives and the
  * shell wraps. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * Inputs are links going up and down, signals, the time, and the application's requests; outputs
  * are packed signals for a peer (struct api_host) and completion callbacks. Nothing here opens a

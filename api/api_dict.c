@@ -1,5 +1,5 @@
 /* api_dict.c -- tables: the shared cache, reading, creating, dropping and listing them. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>

@@ -1,6 +1,6 @@
 /* api_durable.c -- waiting until an epoch is durable: any coordinator knows, so a lost one is
  * replaced by another. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * An epoch names the life of the cluster that it belongs to, and coordinators know how former lives
  * ended; so it may be asked for at any time, even when all data nodes were lost meanwhile.

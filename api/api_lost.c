@@ -1,6 +1,6 @@
 /* api_lost.c -- transactions whose node or whose time is lost: what happened, and what is asked
  * elsewhere. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "api/api_transaction.h"
 
 #define READ_ATTEMPTS 4u    /* Nodes that a committed read is sent to before it fails. */

@@ -1,5 +1,5 @@
 /* api_merge.c -- the rows of all fragments of an index scan in one order: a heap of sources. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include "api/api_merge.h"

@@ -1,5 +1,5 @@
 /* api_merge.h -- the rows of all fragments of an index scan in one order. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "api/api_state.h"
 #include "signals/scan_range.h"

@@ -1,6 +1,6 @@
 /* api_operation.c -- key operations: packed into their transaction's train when they are defined.
  */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include "api/api_state.h"

@@ -1,5 +1,5 @@
 /* api_outcome.c -- asks the cluster what has become of a commit that was not answered. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * The coordinator is asked while there is a link to it: over it the question comes behind the
  * transaction. Else any node: it passes the question on to the one that has taken over. Until it is

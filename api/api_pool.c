@@ -1,5 +1,5 @@
 /* api_pool.c -- grows and drops the client library's record pools. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "api/api_pool.h"
 #include <stdlib.h>
 

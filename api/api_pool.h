@@ -1,6 +1,6 @@
 /* api_pool.h -- records of one type, recycled, addressed by references that notice when they have
  * gone stale. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

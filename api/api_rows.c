@@ -1,6 +1,6 @@
 /* api_rows.c -- the room that rows under way need: so many of a batch are asked for at a time that
  * a data node can keep them all for a client. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * A data node that has no room left for what a client is to get ends the link, with everything that
  * the client's other threads have under way. It refuses new reads before that, but those that were

@@ -1,6 +1,6 @@
 /* api_scan.c -- scans of tables and indexes: batches of each fragment, counted against what the
  * coordinator announces. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include "api/api_merge.h"

@@ -1,6 +1,6 @@
 /* api_scan_prepare.c -- what a scan needs before it is sent: its columns, its order, the fragments
  * that take part. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include "api/api_merge.h"

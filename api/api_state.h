@@ -1,5 +1,5 @@
 /* api_state.h -- private: the records of the core. Everybody else uses api_core.h. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>

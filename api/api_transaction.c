@@ -1,5 +1,5 @@
 /* api_transaction.c -- transactions: from execute to the one completion. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include "api/api_transaction.h"

@@ -1,6 +1,6 @@
 /* api_transaction.h -- what a transaction's way to its one completion (api_transaction.c) shares
  * with its mishaps (api_lost.c). */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "api/api_state.h"
 

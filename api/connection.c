@@ -1,6 +1,6 @@
 /* connection.c -- the life of a connection: management server, node id, configuration, the
  * background thread. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

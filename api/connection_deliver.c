@@ -1,6 +1,6 @@
 /* connection_deliver.c -- brings signals and broken links from the loop to each client's own
  * thread. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* connection_io.c -- the loop and the transporter of one connection. Only who has the poll right
  * may be in here. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include "api/ndb_private.h"

@@ -1,5 +1,5 @@
 /* connection_poll.c -- who runs the connection's loop: the thread that waits, one at a time. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread that waits for an answer takes the poll right, runs the loop itself and so sends, waits
  * and receives without any other thread. Others that wait meanwhile stand in line; they are woken

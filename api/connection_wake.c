@@ -1,6 +1,6 @@
 /* connection_wake.c -- how threads that wait for answers sleep, and how many are woken by one call.
  */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * A poller that wakes one thread after the other is interrupted by each of them, on a busy
  * processor twice as many switches as there are answers. So 32 ndb_t share a futex, told apart by a

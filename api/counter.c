@@ -1,5 +1,5 @@
 /* counter.c -- the table of counters, and the program that takes numbers from one. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "api/counter.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* counter.h -- the table of the counters that numbers for new rows are taken from, and the
  * operations on it. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * One row for each table that numbers are taken for, made when the first ones are. It is the row of
  * one life of the table: a later table of the same number has a greater major version and begins

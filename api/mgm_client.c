@@ -1,5 +1,5 @@
 /* mgm_client.c -- the management API: each function is one exchange with ndb_mgmd. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* mgm_connect.c -- the management client's socket: connect, send, receive, each with a deadline. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>

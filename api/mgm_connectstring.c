@@ -1,5 +1,5 @@
 /* mgm_connectstring.c -- reads "[nodeid=N,][bind-address=H,]host[:port][,host[:port]...]". */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* mgm_events.c -- the management API's part about the cluster log and the stream of events. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

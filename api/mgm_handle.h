@@ -1,5 +1,5 @@
 /* mgm_handle.h -- the management client's handle, shared by its files. Private. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* ndb.c -- errors, versions, opening and closing a thread's access, statistics. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

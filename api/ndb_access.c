@@ -1,6 +1,6 @@
 /* ndb_access.c -- which index fits a condition: the primary key, a unique one, an ordered one, or
  * none. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 #include "api/ndb_private.h"
 

@@ -1,7 +1,7 @@
 /* ndb_alter.c -- tables in use are changed, for applications: renamed, widened, emptied, and what
  * ndb_index.c does.
  */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* ndb_auto_increment.c -- numbers for new rows: taken from a counter a range at a time, given one
  * by one. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * A range is taken by one write of the counter's row (counter.h), whose commit is on disk before
  * the first number of it is given. A take whose outcome is not known is forgotten: it may have been

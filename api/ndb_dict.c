@@ -1,5 +1,5 @@
 /* ndb_dict.c -- tables for applications: open, create, drop, list, describe; values as text. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* ndb_durable.c -- waiting until an epoch is durable: blocking, and with a callback. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include "api/ndb_private.h"
 

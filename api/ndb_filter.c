@@ -1,5 +1,5 @@
 /* ndb_filter.c -- filters: nested conditions, compiled to programs. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * NOT goes down to the comparisons, as De Morgan says. What is left are ANDs and ORs, in which
  * unknown may be taken for false: so each comparison is one branch, to where the whole is decided

@@ -1,5 +1,5 @@
 /* ndb_identity.c -- which cluster this is: a number that it keeps with its data. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * The number is drawn by the first that asks, and stands in a row of the table of counters, under a
  * table number that no table has. It is on disk before anybody hears it, and gone when all data is.

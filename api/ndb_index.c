@@ -1,5 +1,5 @@
 /* ndb_index.c -- indexes of tables in use, for applications: created and dropped. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* ndb_private.h -- private: what stands behind the handles of ndb.h. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <ndb/mgm.h>
 #include <ndb/ndb.h>

@@ -1,5 +1,5 @@
 /* ndb_program.c -- the application's builder of interpreted programs. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include "api/ndb_program.h"

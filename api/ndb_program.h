@@ -1,5 +1,5 @@
 /* ndb_program.h -- private: programs under construction, for their two builders. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "api/ndb_private.h"
 #include "signals/program.h"

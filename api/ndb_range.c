@@ -1,6 +1,6 @@
 /* ndb_range.c -- ranges of an index as applications give them, made into the words that data nodes
  * get. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "api/ndb_private.h"
 #include "signals/key.h"
 #include "signals/scan_range.h"

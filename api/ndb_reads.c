@@ -1,5 +1,5 @@
 /* ndb_reads.c -- many rows read by primary key without waiting: one call, one callback. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * Committed reads have nothing in common but the call: one transaction record of the core carries
  * them all, and each goes to a node that has its row. No object stands for a single read.

@@ -1,5 +1,5 @@
 /* ndb_run.c -- short forms: one row, many rows, and transactions that are tried again. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* ndb_scan.c -- scans of tables and indexes as applications see them. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include "api/ndb_private.h"

@@ -1,5 +1,5 @@
 /* ndb_where.c -- a condition as it stands behind WHERE, into a filter. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  *   condition  = conjunct { (OR | ||) conjunct }
  *   conjunct   = member { (AND | &&) member }

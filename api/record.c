@@ -1,5 +1,5 @@
 /* record.c -- moves values between the application's rows and the words of the wire. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include "api/ndb_private.h"

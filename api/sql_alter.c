@@ -1,5 +1,5 @@
 /* sql_alter.c -- see sql_alter.h. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "api/sql_alter.h"
 
 #include <stdlib.h>

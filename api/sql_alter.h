@@ -1,5 +1,5 @@
 /* sql_alter.h -- reads the statements that change a table in use. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * ALTER TABLE [database.]table RENAME [TO | AS] [database.]table [;]
  * ALTER TABLE [database.]table RENAME COLUMN column TO column [;]

@@ -1,5 +1,5 @@
 /* sql_create.c -- reads CREATE TABLE: a parser without recursion over the tokens of sql_lexer.c. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * Columns are first collected as they are written and become a definition at the end, because the
  * table's character set and the PRIMARY KEY clause come after them. Every function that reads

@@ -1,5 +1,5 @@
 /* sql_create.h -- reads a CREATE TABLE statement into a table definition. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * CREATE TABLE [IF NOT EXISTS] [database.]table (
  *     column type [UNSIGNED] [CHARACTER SET set] [COLLATE collation] [NOT NULL | NULL]

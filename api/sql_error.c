@@ -1,5 +1,5 @@
 /* sql_error.c -- says where in a statement something is wrong. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "api/sql_error.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* sql_error.h -- what is wrong with a statement, and where. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "api/sql_create.h"

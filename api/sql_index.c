@@ -1,5 +1,5 @@
 /* sql_index.c -- reads CREATE [UNIQUE] INDEX over the tokens of sql_lexer.c. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "api/sql_index.h"
 
 #include <string.h>

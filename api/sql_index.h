@@ -1,5 +1,5 @@
 /* sql_index.h -- reads a CREATE INDEX statement. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * CREATE [UNIQUE] INDEX [IF NOT EXISTS] name [USING kind] ON [database.]table (column [ASC], ...)
  * [USING kind] [;]

@@ -1,5 +1,5 @@
 /* sql_lexer.c -- cuts SQL text into tokens. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "api/sql_lexer.h"
 
 #include <string.h>

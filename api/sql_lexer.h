@@ -1,5 +1,5 @@
 /* sql_lexer.h -- cuts SQL text into tokens: words, names, strings, numbers, punctuation. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stdbool.h>

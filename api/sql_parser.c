@@ -1,5 +1,5 @@
 /* sql_parser.c -- see sql_parser.h. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "api/sql_parser.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* sql_parser.h -- what the readers of short statements share: one token ahead, the first problem.
  */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /* Every function that reads returns false after having reported the first problem. */
 #pragma once
 

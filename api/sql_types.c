@@ -1,5 +1,5 @@
 /* sql_types.c -- the table of SQL type names. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "api/sql_types.h"
 
 #include "signals/column_type.h"

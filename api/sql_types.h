@@ -1,5 +1,5 @@
 /* sql_types.h -- how SQL spells the column types. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* example_async.c -- many transactions in flight from one thread, each with a callback. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "examples/example_common.h"
 
 #define ROWS   1000u

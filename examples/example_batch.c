@@ -1,5 +1,5 @@
 /* example_batch.c -- many rows in one call, and many operations in one transaction. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 #include "examples/example_common.h"
 

@@ -1,6 +1,6 @@
 /* example_blocking.c -- single rows, and a transfer of money as a transaction that is tried again
  * when it must be. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "examples/example_common.h"
 
 struct transfer {

@@ -1,5 +1,5 @@
 /* example_common.h -- what all examples need: connect, a table, an error message. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <ndb/ndb.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* example_durable.c -- commits in memory, commits on disk, and waiting for an epoch. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdbool.h>
 #include "examples/example_common.h"
 

@@ -1,6 +1,6 @@
 /* example_event_loop.c -- the library inside the application's own event loop: here poll(2) with a
  * timer. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <poll.h>
 #include "examples/example_common.h"
 

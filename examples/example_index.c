@@ -1,6 +1,6 @@
 /* example_index.c -- an index that is made while its table is used, a range of it, and increments
  * of one row. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * Usage: example_index [CONNECT-STRING]
  * On the package table that sandbox.sh loads: the index is made while another thread changes rows;

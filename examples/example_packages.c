@@ -1,5 +1,5 @@
 /* example_packages.c -- a tour of the client API on the package table that sandbox.sh loads. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * Usage: example_packages [CONNECT-STRING]
  * Looks one package up by its key, counts all by a scan, changes several rows in one transaction

@@ -1,5 +1,5 @@
 /* example_scan.c -- counts a table, then reads all of it: into structs, and column by column. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "examples/example_common.h"
 
 #define ROWS 300u

@@ -1,6 +1,6 @@
 /* example_scan_async.c -- several scans at the same time, from one thread: their rows come by
  * callbacks. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "examples/example_common.h"
 
 #define ROWS  400u

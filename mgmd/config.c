@@ -1,6 +1,6 @@
 /* config.c -- the cluster configuration in memory: sections, values, and the table of parameters.
  */
-/* SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: MIT
  *
  * A section holds one value slot for each parameter of its kind, in the order of params.def. Values
  * that were never set read as the default of the table, so an empty configuration is usable.

@@ -1,5 +1,5 @@
 /* config.h -- the cluster configuration in memory, and its binary form. */
-/* SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: MIT
  *
  * Used by ndb_mgmd, ndbmtd, the client library and the simulator; blocks never see it (they get
  * READ_CONFIG_REQ). Needs only the C library and xxhash. Nothing here is thread safe while it is

@@ -1,5 +1,5 @@
 /* config_base64.c -- bytes as base64 text, as the management protocol carries configurations. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "mgmd/config.h"
 
 #include <stdlib.h>

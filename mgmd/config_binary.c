@@ -1,5 +1,5 @@
 /* config_binary.c -- the configuration as checksummed bytes, for the wire and the cache file. */
-/* SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: MIT
  *
  * Layout, 32-bit little-endian words:
  *

@@ -1,5 +1,5 @@
 /* config_check.c -- the rules between parameters and nodes, and what follows from them. */
-/* SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: MIT
  *
  * One function per rule; each goes over the nodes it concerns and adds to the report. The rules
  * also hold for configurations that a program built (the simulator, tests): lines are then 0.

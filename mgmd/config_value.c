@@ -1,6 +1,6 @@
 /* config_value.c -- parameter values as people write them: numbers with suffixes, booleans, names.
  */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "mgmd/config.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* log_destination.c -- reads and checks a management server's LogDestination. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "mgmd/log_destination.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* log_destination.h -- the parsed form of a management server's LogDestination. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* message.c -- reads messages of the management protocol from a stream of untrusted bytes. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "mgmd/message.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* message.h -- the line grammar of the management protocol, for server and client. */
-/* SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: MIT
  *
  * A message is a command line, `name: value` lines and an empty line. See
  * docs/protocols/management.md.

@@ -1,6 +1,6 @@
 /* mgm_names.c -- names of categories, severities, states and errors, for server, library and
  * console. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 #include <strings.h>
 

@@ -1,5 +1,5 @@
 /* thread_config.c -- reads and checks a data node's ThreadConfig. */
-/* SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: MIT
  *
  * entry (, entry)*  with  entry := kind [ = { name=value (, name=value)* } ]; blanks are free.
  */

@@ -1,5 +1,5 @@
 /* thread_config.h -- the parsed form of a data node's ThreadConfig. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* api_reg.h -- clients and management servers register with QMGR; the same pair is their heartbeat.
  * See docs/protocols/membership.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

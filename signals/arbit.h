@@ -1,6 +1,6 @@
 /* arbit.h -- the arbitrator: chosen in advance, asked when a cluster is divided in halves. See
  * docs/protocols/failure.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

@@ -1,5 +1,5 @@
 /* arbitrator.c -- an arbitrator's memory: what it said to whom. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "signals/arbitrator.h"
 
 static bool is_mine(const struct arbitrator_ticket *mine, const uint32_t ticket[2])

@@ -1,6 +1,6 @@
 /* arbitrator.h -- an arbitrator's memory: what it said to whom. For management servers and clients.
  */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/arbit.h"
 

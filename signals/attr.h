@@ -1,5 +1,5 @@
 /* attr.h -- how keys, values and rows stand in sections. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* cntr.h -- NDBCNTRs start and stop the cluster together. See docs/protocols/start.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

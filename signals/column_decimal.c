@@ -1,5 +1,5 @@
 /* column_decimal.c -- the sortable decimal: groups of nine digits, big endian, sign in front. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * decimal(14,4) has 10 digits before the point and 4 after it: 1 + 9 | 4 digits, so 1 + 4 | 2
  * bytes. A short group stands outermost on either side. The first bit is flipped, and all bytes of

@@ -1,5 +1,5 @@
 /* column_fold.c -- UTF-8 and the case and accent folding of utf8mb4_general_ci. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /* What is folded is described at column_fold() in column_type.h. The tables give, for each code
    point of two ranges, the letter that stands for it; folding twice changes nothing. */
 #include "signals/column_private.h"

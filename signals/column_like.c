@@ -1,5 +1,5 @@
 /* column_like.c -- LIKE: patterns on values of character and binary columns. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stddef.h>
 #include "signals/column_private.h"
 #include "signals/errors.h"

@@ -1,5 +1,5 @@
 /* column_private.h -- what the column_*.c files share: byte order, decimals, times, code points. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /* Only for signals/column_*.c; everybody else uses column_type.h. */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* column_text.c -- column values from text and to text, as tools and CSV files write them. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* column_time.c -- dates, times and timestamps, old and new forms, to and from text. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * Every form is taken apart into struct moment and put together from it. The new forms are one
  * big endian integer, whole part in front of 0 to 3 bytes of fraction, offset so that it is never

@@ -1,5 +1,5 @@
 /* column_type.c -- sizes, checks, order and canonical forms of column values. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /* Text forms are in column_text.c, decimals in column_decimal.c, times in column_time.c. */
 #include "signals/column_type.h"
 

@@ -1,5 +1,5 @@
 /* column_type.h -- the column types: how values are stored, checked, compared, read and printed. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * A value is handed around as (const void *bytes, uint32_t size). The bytes are exactly what a row
  * stores: for varchar and its relatives they begin with the length (1 byte, or 2 bytes little

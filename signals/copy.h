@@ -1,6 +1,6 @@
 /* copy.h -- a lost data node that comes back gets the rows of its fragments. See
  * docs/protocols/node_restart.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

@@ -1,5 +1,5 @@
 /* dict.h -- what clients ask of DBDICT. See docs/protocols/schema.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

@@ -1,6 +1,6 @@
 /* dih.h -- DBDICT asks its DBDIH for the distribution of a new table. See docs/protocols/schema.md.
  */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

@@ -1,6 +1,6 @@
 /* durable.h -- a client asks a TC to be told when an epoch is durable. See docs/protocols/gcp.md.
  */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

@@ -1,5 +1,5 @@
 /* errors.c -- the table behind errors.h, made from include/ndb/errors.def. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "signals/errors.h"
 
 #include <stddef.h>

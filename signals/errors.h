@@ -1,5 +1,5 @@
 /* errors.h -- every error number that a client can meet, with class, status and text. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * The list itself is include/ndb/errors.def; numbers are the field's, append-only and never
  * reused. Kernel code writes ERR_ROW_NOT_FOUND, never 626. All data here is constant, so every

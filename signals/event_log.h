@@ -1,5 +1,5 @@
 /* event_log.h -- what a data node keeps and writes down of its events. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/management.h"
 

@@ -1,5 +1,5 @@
 /* event_text.c -- the table of events, and their texts. */
-/* SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: MIT
  *
  * Types, categories, thresholds and severities are the field's. The meaning of each event's words
  * stands beside its case below.

@@ -1,5 +1,5 @@
 /* event_text.h -- what an event is called, how important it is, and how it reads. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* failure.h -- how the members of a started cluster agree on who has failed. See
  * docs/protocols/failure.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

@@ -1,6 +1,6 @@
 /* fs.h -- files: any block to the NDBFS of its node, and the answers. See docs/protocols/files.md.
  */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

@@ -1,6 +1,6 @@
 /* gcp.h -- epochs and global checkpoints: DIH's master, the DIHs, and TC, LQH, NDBCNTR of each
  * node. See docs/protocols/gcp.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

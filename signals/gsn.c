@@ -1,5 +1,5 @@
 /* gsn.c -- the names of all signals. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "signals/gsn.h"
 
 const char *gsn_name(uint32_t gsn)

@@ -1,5 +1,5 @@
 /* gsn.h -- signal numbers, sections and senders as constants, made from gsn.def. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "kernel/base/kernel_signals.h"
 

@@ -1,5 +1,5 @@
 /* key.c -- splits, checks, hashes and compares KEY sections. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "signals/key.h"
 #include <string.h>
 #include <xxhash.h>

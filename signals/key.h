@@ -1,6 +1,6 @@
 /* key.h -- the KEY section: checking, hashing, finding its columns. Shared by client, TC, LQH, so
  * that all agree. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/attr.h"
 #include "signals/table_def.h"

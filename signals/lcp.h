@@ -1,6 +1,6 @@
 /* lcp.h -- local checkpoints: DIH's master, the DIHs, and BACKUP, RESTORE, LQH of each LDM. See
  * docs/protocols/checkpoint.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

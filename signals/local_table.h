@@ -1,6 +1,6 @@
 /* local_table.h -- DBDICT tells the TC and LQH instances of its node about tables. See
  * docs/protocols/schema.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

@@ -1,6 +1,6 @@
 /* lqhkey.h -- prepare, commit, complete, abort between DBTC and the DBLQHs of a row's replicas. See
  * docs/protocols/transaction.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/tckey.h"
 

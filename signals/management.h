@@ -1,6 +1,6 @@
 /* management.h -- management servers and CMVMI: events, status, memory, dump, stop. See
  * docs/protocols/start.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/api_reg.h"
 

@@ -1,6 +1,6 @@
 /* order.h -- the order of the replicas of a node group changes while the cluster runs. See
  * docs/protocols/replica_order.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

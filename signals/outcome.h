@@ -1,6 +1,6 @@
 /* outcome.h -- a client asks what has become of a transaction whose commit was not answered. See
  * docs/protocols/client.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

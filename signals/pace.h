@@ -1,6 +1,6 @@
 /* pace.h -- how the members of a started cluster find out who is slow. See docs/protocols/pace.md.
  */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

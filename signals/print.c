@@ -1,5 +1,5 @@
 /* print.c -- prints any signal with its fields' names, from the tables in print_fields.def. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "signals/print.h"
 #include <inttypes.h>
 #include <stdarg.h>

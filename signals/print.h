@@ -1,6 +1,6 @@
 /* print.h -- signals as text, with the names of their fields: for traces, logs and the simulator.
  */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

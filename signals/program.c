@@ -1,5 +1,5 @@
 /* program.c -- the check of interpreted programs. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 #include "signals/attr.h"
 #include "signals/errors.h"

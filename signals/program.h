@@ -1,6 +1,6 @@
 /* program.h -- interpreted programs: how they are encoded, and the check that each one passes
  * before it runs. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * What the instructions do stands in docs/protocols/program.md. The client's builder makes programs
  * and checks them; the data node checks them again, whoever sent them, and only then runs them.

@@ -1,6 +1,6 @@
 /* qmgr.h -- how data nodes become members of the cluster and watch each other. See
  * docs/protocols/membership.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

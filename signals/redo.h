@@ -1,6 +1,6 @@
 /* redo.h -- the redo log of each LQH instance: opened, replayed, freed; asked for its figures. See
  * docs/protocols/redo.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

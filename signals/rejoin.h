@@ -1,5 +1,5 @@
 /* rejoin.h -- a lost data node comes back: node restart. See docs/protocols/node_restart.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

@@ -1,7 +1,7 @@
 /* scan.h -- scans of tables and of ordered indexes: client - DBTC - DBLQH of each fragment. See
  * docs/protocols/scan.md.
  */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/tckey.h"
 

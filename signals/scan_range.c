@@ -1,5 +1,5 @@
 /* scan_range.c -- the wire form of ranges of an ordered index. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "signals/scan_range.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* scan_range.h -- which parts of an ordered index a scan reads, and in which direction: section 2
  * of SCAN_TABREQ and SCAN_FRAGREQ. See docs/protocols/index.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* schema_trans.h -- the master's DBDICT changes the schema on all nodes, or on none. See
  * docs/protocols/schema.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <stdbool.h>
 #include "signals/gsn.h"

@@ -1,6 +1,6 @@
 /* start.h -- how NDBCNTR starts the blocks of its node, and how they learn of failures and of the
  * node's state. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

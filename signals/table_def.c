@@ -1,5 +1,5 @@
 /* table_def.c -- building, checking, encoding and decoding of table definitions. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * Wire form, in 32-bit words; strings and default values are padded to words with zero bytes:
  *

@@ -1,5 +1,5 @@
 /* table_def.h -- a table: its columns, keys and partitioning; its wire form and its checks. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * One block of memory holds a definition: this struct, its columns, and a heap with names,
  * default values and indexes, linked by offsets. It has no pointers, so it can be copied with

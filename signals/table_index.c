@@ -1,5 +1,5 @@
 /* table_index.c -- the indexes of a table definition: added, found, checked. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * They stand in the definition's heap, in two chains, the ordered ones and the unique ones, each in
  * the order in which they were added:

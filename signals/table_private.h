@@ -1,5 +1,5 @@
 /* table_private.h -- what the table_*.c files share. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /* Only for signals/table_*.c; everybody else uses table_def.h. */
 #pragma once
 

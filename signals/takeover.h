@@ -1,6 +1,6 @@
 /* takeover.h -- DBTC and DBLQH end what a lost data node had under way. See
  * docs/protocols/takeover.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/lqhkey.h"
 

@@ -1,6 +1,6 @@
 /* tckey.h -- transactions and key operations between a client and DBTC. See
  * docs/protocols/transaction.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/attr.h"
 #include "signals/gsn.h"

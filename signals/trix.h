@@ -1,6 +1,6 @@
 /* trix.h -- DBDICT of the master has its TRIX fill a unique index of a table in use. See
  * docs/protocols/unique_index.md. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
 

@@ -1,5 +1,5 @@
 /* frame.c -- seals frames and checks them. The one place where checksums of links are computed. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "transporters/frame.h"
 #define XXH_INLINE_ALL
 #include <xxhash.h>

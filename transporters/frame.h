@@ -1,5 +1,5 @@
 /* frame.h -- the unit of checking on a link: a header with checksums and a run of whole signals. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* handshake.c -- seals and checks the messages that open a link. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "transporters/handshake.h"
 #include <assert.h>
 #include <stddef.h>

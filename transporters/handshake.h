@@ -1,5 +1,5 @@
 /* handshake.h -- the messages with which two nodes open a link, 32 words each. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

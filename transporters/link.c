@@ -1,5 +1,5 @@
 /* link.c -- the state machine of one link: handshake, then frames in and out. No I/O, no clock. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "transporters/link.h"
 #include <assert.h>
 #include <stdio.h>

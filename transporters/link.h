@@ -1,5 +1,5 @@
 /* link.h -- one link between two nodes: a state machine without I/O. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* send_buffer.c -- gathers packed signals into frames and keeps them until they are written. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "transporters/send_buffer.h"
 #include <stdlib.h>
 #include <string.h>

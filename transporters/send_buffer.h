@@ -1,5 +1,5 @@
 /* send_buffer.h -- what waits to be written to one link: a list of frames. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* send_queue.c -- lock-free rings from the sending threads to the writing one. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "transporters/send_queue.h"
 #include <stdatomic.h>
 #include <stdlib.h>

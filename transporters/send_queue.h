@@ -1,5 +1,5 @@
 /* send_queue.h -- rings of packed signals towards the thread of the transporter. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* transporter.h -- all links of one process over TCP: listens, connects, sends, reports. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

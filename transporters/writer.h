@@ -1,5 +1,5 @@
 /* writer.h -- writes the words of a share of the links, on a thread and a loop of its own. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* mgm.h -- the C management API: talk to ndb_mgmd about configuration, nodes, events. */
-/* SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: MIT
  *
  * A handle is one connection to one management server. It may be used by one thread at a time;
  * different handles are independent. Calls block, at most for the handle's timeout. Functions

@@ -1,6 +1,6 @@
 /* ndb.h -- the C client API: connections, dictionary, transactions, scans, asynchronous calls. It
  * includes program.h: programs and filters that run where the rows are. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * Link with -lndbclient (pkg-config ndbclient). Conventions of the whole interface:
  *

@@ -1,6 +1,6 @@
 /* program.h -- the C client API: programs and filters, which run in the data nodes where the rows
  * are. Operations and scans take them (ndb.h, which includes this). */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "ndb/ndb.h"

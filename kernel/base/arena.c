@@ -1,5 +1,5 @@
 /* arena.c -- reserves a node's address space once and hands out 32 KB pages from it. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "kernel/base/arena.h"
 #include <errno.h>
 #include <string.h>

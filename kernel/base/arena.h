@@ -1,5 +1,5 @@
 /* arena.h -- all memory of one node: 32 KB pages handed out to resource groups with limits. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>

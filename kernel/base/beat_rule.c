@@ -1,5 +1,5 @@
 /* beat_rule.c -- how much longer than usual may a living node be silent? Pure functions. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "kernel/base/beat_rule.h"
 
 #define LATE_MAX_MS 60000u

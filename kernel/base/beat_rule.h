@@ -1,5 +1,5 @@
 /* beat_rule.h -- how much longer than usual may a living node be silent? Pure functions. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* bitmask.h -- a set of node ids. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* block_ref.h -- the address of a block instance anywhere in the cluster. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* kernel_signals.h -- the few signals that the kernel itself sends or executes. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "kernel/base/bitmask.h"
 #include "kernel/base/signal.h"

@@ -1,6 +1,6 @@
 /* link_level.h -- how full the send buffer of a link is, as the kernel and the transporters both
  * call it. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 
 /*

@@ -1,5 +1,5 @@
 /* page_dir.c -- adds and removes numbered pages and keeps their holes linked. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "kernel/base/page_dir.h"
 #include <assert.h>
 

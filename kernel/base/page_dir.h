@@ -1,6 +1,6 @@
 /* page_dir.h -- numbered pages of one owner, with holes: cheap when small, O(1) to add, take and
  * remove a number. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "kernel/base/page_map.h"
 

@@ -1,5 +1,5 @@
 /* page_map.c -- grows and drops page maps. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "kernel/base/page_map.h"
 #include <string.h>
 

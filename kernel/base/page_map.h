@@ -1,5 +1,5 @@
 /* page_map.h -- logical page number -> page, growing by pages of the arena itself. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "kernel/base/arena.h"
 

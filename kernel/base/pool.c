@@ -1,5 +1,5 @@
 /* pool.c -- seizes, finds and releases pooled records. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include "kernel/base/pool.h"
 #include <string.h>
 

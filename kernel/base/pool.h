@@ -1,5 +1,5 @@
 /* pool.h -- records of one type, addressed by a reference that notices when it has gone stale. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include "kernel/base/page_map.h"
 

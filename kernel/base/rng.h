@@ -1,5 +1,5 @@
 /* rng.h -- a small deterministic random number generator (xoshiro256**, seeded by splitmix64). */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* signal.h -- the shape of a signal: in a job queue, in a frame on the wire, and as a handler sees
  * it. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <assert.h>
 #include <stdbool.h>

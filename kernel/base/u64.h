@@ -1,5 +1,5 @@
 /* u64.h -- a number of 64 bits out of the two words that signals and files carry. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <stdint.h>
 

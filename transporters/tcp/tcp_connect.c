@@ -1,5 +1,5 @@
 /* tcp_connect.c -- outgoing connections: when, where to, and when again. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
 #include "transporters/tcp/tcp_state.h"

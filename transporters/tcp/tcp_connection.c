@@ -1,5 +1,5 @@
 /* tcp_connection.c -- one socket: moves bytes between it and its link. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* tcp_mail.c -- what other threads tell a transporter: sockets handed over, halves given back. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* tcp_state.h -- the transporter's own records, private to this folder. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>

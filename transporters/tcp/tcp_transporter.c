@@ -1,5 +1,5 @@
 /* tcp_transporter.c -- the registry of peers: who may connect, send, and when it ends. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

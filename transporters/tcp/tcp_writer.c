@@ -1,5 +1,5 @@
 /* tcp_writer.c -- the sending halves of links on a thread of their own. */
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
