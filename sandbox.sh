@@ -6,22 +6,25 @@ cd "$(dirname "$0")"
 
 BOX=$PWD/sandbox
 BIN=$PWD/build/bin
-PACKAGES="build-essential cmake pkg-config libuv1-dev libxxhash-dev libzstd-dev libinih-dev libedit-dev libcjson-dev libcmocka-dev libssl-dev"
-TEST_PACKAGES="clang libclang-rt-14-dev valgrind libsqlite3-dev memcached libmemcached-tools python3-pymemcache python3-pylibmc python3-binary-memcached libcache-memcached-fast-perl php-cli php-memcached openssl"
+PACKAGES="build-essential cmake pkg-config libuv1-dev libxxhash-dev libzstd-dev libinih-dev libedit-dev libcjson-dev libssl-dev"
+TEST_PACKAGES="libcmocka-dev clang libclang-rt-14-dev valgrind libsqlite3-dev memcached libmemcached-tools python3-pymemcache python3-pylibmc python3-binary-memcached libcache-memcached-fast-perl php-cli php-memcached openssl"
 
 usage() {
     cat <<END
 usage: ./sandbox.sh COMMAND
 
-  start    install what is missing, build, start the cluster; load the package database of this machine the first time,
-           later what was there is there again
+  start    install what is missing, build the programs, start the cluster; load the package database of this machine the
+           first time, later what was there is there again
   status   what runs, and how full it is
+  env      what to put into a shell so that programs find the cluster: eval "\$(./sandbox.sh env)"
   demo     look up, count, update in a transaction, see it through the other node; make an index while the table is
            used, read a range of it, increment one row from several threads; kill one data node after the other under
            load: the longest time without a transfer, and how the node comes back; increments by memcached's protocol
   stop     shut the cluster down in good order
   test     build and run all tests
   clean    stop, and remove sandbox/ (with the data) and build/
+
+All programs of the tour are in sandbox/bin: they talk to this cluster and to no other one.
 END
 }
 
@@ -43,13 +46,42 @@ install_packages() {
     DEBIAN_FRONTEND=noninteractive as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
+# progress: turns what make ([ 12%]) or ninja ([34/567]) say into one line that changes, on a terminal.
+progress() {
+    local begin=$SECONDS line
+    while read -r line; do
+        [ -t 1 ] && [[ "$line" =~ ^\[\ *([0-9]+%|[0-9]+/[0-9]+)\] ]] || continue
+        printf '\r%s, %d s  ' "${BASH_REMATCH[1]}" $((SECONDS - begin))
+    done
+    [ ! -t 1 ] || printf '\r%30s\r' ''
+}
+
+# build [TARGET...]: without one all that the last configure() named. What the compiler says is shown when it fails.
 build() {
+    local begin=$SECONDS files log=$PWD/build/build.log targets=()
+    [ $# = 0 ] || targets=(--target "$@")
+    files=$(cmake --build build "${targets[@]}" -- -n 2>/dev/null | grep -c 'Building C object' || true)
+    if [ "$files" -gt 20 ]; then # A file takes about a third of a second of one CPU.
+        say "Building $files files, about $((files / 3 / $(nproc) + 1)) s (what the compiler says: build/build.log)"
+    fi
+    if ! cmake --build build -j "$(nproc)" "${targets[@]}" 2>"$log.errors" | tee "$log" | progress; then
+        grep -E -A 20 'FAILED|error:' "$log" "$log.errors" | head -n 60
+        exit 1
+    fi
+    [ "$files" -le 20 ] || echo "Built in $((SECONDS - begin)) s: build/bin"
+}
+
+# configure ON|OFF: with tests or without.
+configure() {
+    mkdir -p build
+    cmake -S . -B build -DNDB_TESTS="$1" >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+}
+
+build_programs() {
     # shellcheck disable=SC2086
     install_packages $PACKAGES
-    say "Building (build/bin)"
-    cmake -S . -B build >build.cmake.log 2>&1 || { cat build.cmake.log; exit 1; }
-    rm -f build.cmake.log
-    cmake --build build -j "$(nproc)" -- --no-print-directory | { grep -v 'Built target' || true; }
+    configure OFF
+    build
 }
 
 free_port() { # The first port from $1 on that nobody listens on.
@@ -60,8 +92,14 @@ free_port() { # The first port from $1 on that nobody listens on.
 
 # --- Processes, by the pid files that they write. ---
 
-# A number in an old file may belong to somebody else by now, so the program is compared too.
-alive() { [[ "$(readlink "/proc/$(cat "$1" 2>/dev/null)/exe")" == "$BIN"/* ]]; }
+# A number in an old file may belong to somebody else by now, so the program is compared too; by its command line, which
+# everybody may read.
+alive() {
+    local pid program
+    pid=$(cat "$1" 2>/dev/null) && [ -r "/proc/$pid/cmdline" ] || return 1
+    IFS= read -r -d '' program <"/proc/$pid/cmdline" || return 1
+    [[ "$program" == "$BIN"/* ]]
+}
 
 connect_string() { cat "$BOX/connectstring"; }
 
@@ -77,6 +115,24 @@ living() {
 }
 
 running() { [ -f "$BOX/connectstring" ] && alive "${PID_FILES[0]}"; }
+
+# sandbox/bin: each program by its name, which talks to this cluster.
+write_programs() {
+    local program
+    mkdir -p "$BOX/bin"
+    cat >"$BOX/bin/.run" <<END
+#!/bin/sh
+# Runs the program of this name with the sandbox's connect string.
+if ! NDB_CONNECTSTRING=\$(cat "$BOX/connectstring" 2>/dev/null); then
+    echo "The cluster of the sandbox does not run: ./sandbox.sh start" >&2
+    exit 1
+fi
+export NDB_CONNECTSTRING
+exec "$BIN/\$(basename "\$0")" "\$@"
+END
+    chmod +x "$BOX/bin/.run"
+    for program in "$BIN"/*; do ln -sf .run "$BOX/bin/$(basename "$program")"; done
+}
 
 write_config() {
     mkdir -p "$BOX/mgm" "$BOX/node1" "$BOX/node2"
@@ -127,7 +183,9 @@ start_cluster() {
     else
         say "Starting what is not running any more of one management node and two data nodes"
     fi
-    alive "${PID_FILES[0]}" || "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --config-dir="$BOX/mgm"
+    # The first management server of a directory says that a new cluster begins, which it does here.
+    alive "${PID_FILES[0]}" || "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --config-dir="$BOX/mgm" \
+        --bind-address=127.0.0.1 2>"$BOX/mgm.err" || { cat "$BOX/mgm.err"; exit 1; }
     local node
     for node in 1 2; do
         alive "${PID_FILES[$node]}" || "$BIN/ndbmtd" --ndb-connectstring="$(connect_string)" --ndb-nodeid="$node"
@@ -146,33 +204,33 @@ export_packages() {
             print }' >"$BOX/package.tsv"
 }
 
-# The data of the last time is there again, unless nothing was loaded yet, or not all.
+# The data of the last time is there again, and what the user has made of it, unless loading was cut off.
 has_packages() {
-    local rows
-    rows=$("$BIN/ndb_select_count" --ndb-connectstring="$(connect_string)" -d sandbox package 2>/dev/null | cut -d' ' -f1)
-    [ -s "$BOX/package.tsv" ] && [ "$rows" = "$(wc -l <"$BOX/package.tsv")" ]
+    [ ! -e "$BOX/loading" ] && "$BIN/ndb_desc" --ndb-connectstring="$(connect_string)" -d sandbox package >/dev/null 2>&1
 }
 
 load_packages() {
     local connect
     connect=$(connect_string)
-    say "Loading the package database of this machine"
+    say "Loading the package database of this machine into sandbox.package"
     export_packages
+    : >"$BOX/loading"
     "$BIN/ndb_drop_table" --ndb-connectstring="$connect" -d sandbox package >/dev/null 2>&1 || true # What is there of it.
     "$BIN/ndb_create_table" --ndb-connectstring="$connect" --execute="CREATE TABLE sandbox.package (
         name VARCHAR(120) NOT NULL, version VARCHAR(120) NOT NULL, architecture VARCHAR(20) NOT NULL,
         section VARCHAR(60) NOT NULL, installed_kb INT UNSIGNED NOT NULL, depends VARCHAR(4000), summary VARCHAR(500),
         PRIMARY KEY (name, architecture))"
     # No escapes are in the file; the column list says which field goes where; no dependencies are NULL.
-    "$BIN/ndb_import" --ndb-connectstring="$connect" --input-type=tsv --fields-escaped-by='' --null='' \
-        --columns=name,version,architecture,section,installed_kb,depends,summary sandbox "$BOX/package.tsv"
-    local rows
-    rows=$(wc -l <"$BOX/package.tsv")
-    say "Reading them back (the file has $rows)"
-    "$BIN/ndb_select_count" --ndb-connectstring="$connect" -d sandbox package
-    say "An index, made online; the first lines in its order, from behind"
+    (cd "$BOX" && "$BIN/ndb_import" --ndb-connectstring="$connect" --input-type=tsv --fields-escaped-by='' --null='' \
+        --columns=name,version,architecture,section,installed_kb,depends,summary sandbox package.tsv)
     "$BIN/ndb_create_index" --ndb-connectstring="$connect" -e "CREATE INDEX by_size ON sandbox.package (installed_kb)"
-    "$BIN/ndb_select_all" --ndb-connectstring="$connect" -d sandbox -o -z package by_size 2>/dev/null | cut -f1-5 | sed -n 1,4p
+    local rows
+    rows=$("$BIN/ndb_select_count" --ndb-connectstring="$connect" -d sandbox package | cut -d' ' -f1)
+    if [ "$rows" != "$(wc -l <"$BOX/package.tsv")" ]; then
+        echo "The table has $rows rows, sandbox/package.tsv has $(wc -l <"$BOX/package.tsv")"
+        exit 1
+    fi
+    rm "$BOX/loading"
 }
 
 # The working process of a data node: the child of the angel whose number is in the pid file.
@@ -269,6 +327,7 @@ demo_memcached() {
 
 demo() {
     running || { echo "The cluster is not running: ./sandbox.sh start"; exit 1; }
+    build failover_client mc_client # They are no programs for users.
     local connect
     connect=$(connect_string)
     say "A lookup by key, a count by a scan, an update of several rows in one transaction, and the same through each node"
@@ -283,36 +342,44 @@ demo() {
 what_to_try() {
     cat <<END
 
-The cluster runs. Try:
-  ./sandbox.sh demo
-  build/bin/ndb_mgm -c $(connect_string)                       then: SHOW, ALL STATUS, ALL REPORT MEMORY, ALL REPORT REDO, HELP
-  build/bin/ndb_desc -c $(connect_string) -d sandbox package
-  build/bin/ndb_select_all -c $(connect_string) -d sandbox package | head
-  tail sandbox/mgm/ndb_49_cluster.log
-  ./sandbox.sh stop; ./sandbox.sh start                        the data is there again
+The cluster runs at $(connect_string). Try:
+  sandbox/bin/ndb_mgm                     then: SHOW, ALL STATUS, ALL REPORT MEMORY, HELP
+  sandbox/bin/ndb_desc -d sandbox package
+  sandbox/bin/ndb_select_all -d sandbox --limit 5 package
+  ./sandbox.sh demo                       kills one data node after the other under a bank, and proves that nothing was lost
+  ./sandbox.sh stop; ./sandbox.sh start   the data is there again
 END
 }
 
 case "${1:-}" in
 start)
-    build
+    build_programs
+    write_programs
     if running && [ "$(living)" = 3 ]; then
         say "The cluster is running already"
     else
         start_cluster
         if has_packages; then
             say "The package database is there, as it was when the cluster stopped"
-            "$BIN/ndb_select_count" --ndb-connectstring="$(connect_string)" -d sandbox package
         else
             load_packages
         fi
     fi
-    demo
     what_to_try
+    ;;
+env)
+    if ! running; then
+        echo "The cluster is not running: ./sandbox.sh start" >&2
+        exit 1
+    fi
+    printf 'export NDB_CONNECTSTRING=%s\nexport PATH=%q:"$PATH"\n' "$(connect_string)" "$BOX/bin"
     ;;
 status)
     if ! running; then
-        echo "The cluster is not running."
+        case $(living) in
+        0) echo "The cluster is not running." ;;
+        *) echo "The management server is not running, $(living) data nodes are: ./sandbox.sh start" ;;
+        esac
         exit 1
     fi
     "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHOW"
@@ -351,6 +418,9 @@ test)
     # shellcheck disable=SC2086
     install_packages $TEST_PACKAGES
     command -v npm >/dev/null || install_packages nodejs npm # Of whichever source; memjs is tested with it.
+    # shellcheck disable=SC2086
+    install_packages $PACKAGES
+    configure ON
     build
     say "Testing"
     ctest --test-dir build --output-on-failure -LE night -j "$(nproc)"
