@@ -379,37 +379,40 @@ static void check_stop_on_error(struct check *check)
     }
 }
 
-/* They stand in the table because the field has them; nothing here asks for them. */
-static const uint32_t without_effect[] = {
-    CFG_NDBD_LocationDomainId,
-    CFG_NDBD_LongMessageBuffer,
-    CFG_NDBD_MaxNoOfAttributes,
-    CFG_NDBD_DefaultHashmapSize,
-    CFG_NDBD_PartitionsPerNode,
-    CFG_NDBD_ClassicFragmentation,
-    CFG_NDBD_BatchSizePerLocalScan,
-    CFG_NDBD_MaxParallelScansPerFragment,
-    CFG_NDBD_TimeBetweenInactiveTransactionAbortCheck,
-    CFG_NDBD_ApiFailureHandlingTimeout,
-    CFG_NDBD_KeepAliveSendInterval,
-    CFG_NDBD_StartNoNodegroupTimeout,
-    CFG_NDBD_TimeBetweenWatchDogCheckInitial,
-    CFG_NDBD_MemReportFrequency,
-    CFG_NDBD_EventLogBufferSize,
-    CFG_NDBD_ExtraSendBufferMemory,
-};
+/* A default's line is told once, not for each section that has it. */
+static void warn_unused(struct check *check, const struct config_section *section, uint32_t param,
+                        const char *reason, uint32_t *told)
+{
+    uint32_t line = config_line(section, param);
+    if (!config_is_set(section, param) || (line != 0 && line == *told)) return;
+    *told = line;
+    REPORT(check, false, section, param, "it has no effect: %s", reason);
+}
 
 static void warn_without_effect(struct check *check)
 {
-    for (uint32_t i = 0; i < sizeof(without_effect) / sizeof(without_effect[0]); i++) {
-        uint32_t told = 0; /* A default's line is told once, not for each node. */
-        FOR_NODES(node, check, CONFIG_NDBD)
-        {
-            uint32_t line = config_line(node, without_effect[i]);
-            if (!config_is_set(node, without_effect[i]) || (line != 0 && line == told)) continue;
-            told = line;
-            REPORT(check, false, node, without_effect[i],
-                   "it has no effect: nothing here asks for it");
+    static const struct {
+        enum config_kind kind;
+        uint32_t param;
+        const char *reason;
+    } unused[] = {
+#define UNUSED(section, name, reason) {CONFIG_##section, CFG_##section##_##name, reason},
+#include "mgmd/params_unused.def"
+#undef UNUSED
+    };
+    for (uint32_t i = 0; i < sizeof(unused) / sizeof(unused[0]); i++) {
+        enum config_kind kind = unused[i].kind;
+        uint32_t param = unused[i].param;
+        uint32_t told = 0;
+        if (kind == CONFIG_SYSTEM) {
+            warn_unused(check, config_system(check->config), param, unused[i].reason, &told);
+        } else if (kind == CONFIG_TCP) {
+            const struct config_section *link = config_tcp_default(check->config);
+            for (uint32_t next = 0; link != NULL; link = config_link_at(check->config, next++))
+                warn_unused(check, link, param, unused[i].reason, &told);
+        } else {
+            FOR_NODES(node, check, kind)
+            warn_unused(check, node, param, unused[i].reason, &told);
         }
     }
 }

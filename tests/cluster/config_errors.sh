@@ -39,7 +39,7 @@ write_config 1 1 $'RecoveryWork=60\nKeepAliveSendInterval=100\nArbitrationTimeou
 want 0 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --print-full-config
 cat "$BOX/out" >>"$BOX/err"
 want_text err 'warning: \[ndbd\] RecoveryWork: it has no effect: '
-want_text err 'warning: \[ndbd\] KeepAliveSendInterval: it has no effect: nothing here asks for it'
+want_text err 'warning: \[ndbd\] KeepAliveSendInterval: it has no effect: heartbeats keep links alive'
 grep -q 'ArbitrationTimeout: it has no effect' "$BOX/err" && fail "ArbitrationTimeout has an effect"
 
 write_config 1 1

@@ -226,7 +226,7 @@ static void what_has_no_effect_is_told(void **unused)
                         "c.ini:7: warning: [ndbd] RecoveryWork: it has no effect: how much a "
                         "checkpoint writes follows from what has changed");
     assert_string_equal(report.lines[2], "c.ini:4: warning: [ndbd] KeepAliveSendInterval: it has "
-                                         "no effect: nothing here asks for it");
+                                         "no effect: heartbeats keep links alive");
     config_report_clear(&report);
     config_free(config);
 }
