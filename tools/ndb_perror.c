@@ -46,6 +46,18 @@ static const struct error_text errors[] = {
 #undef NDB_ERROR
 };
 
+struct help_text {
+    uint32_t number;
+    const char *cause;
+    const char *cure;
+};
+
+static const struct help_text helps[] = {
+#define NDB_ERROR_HELP(number, cause, cure) {number, cause, cure},
+#include "ndb/errors_help.def"
+#undef NDB_ERROR_HELP
+};
+
 struct exit_text {
     uint32_t number;
     const char *name;
@@ -67,6 +79,7 @@ struct meaning {
     const char *text;
     const char *status;
     const char *class;
+    const struct help_text *help; /* NULL: nothing here raises it, or it is an exit code. */
 };
 
 struct settings {
@@ -80,7 +93,7 @@ enum { OPTION_NDB = 256, OPTION_FORMAT };
 static const struct argp_option options[] = {
     {"ndb", OPTION_NDB, NULL, 0, "accepted and ignored: all codes are NDB codes", 0},
     {"silent", 's', NULL, 0, "print only the message", 0},
-    {"verbose", 'v', NULL, 0, "print status and classification too (the default)", 0},
+    {"verbose", 'v', NULL, 0, "print status, classification, cause and cure too (the default)", 0},
     {"format", OPTION_FORMAT, "text|json", 0, "how to print (default text)", 0},
     {0},
 };
@@ -114,13 +127,22 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     }
 }
 
+static const struct help_text *find_help(uint32_t number)
+{
+    for (size_t i = 0; i < sizeof(helps) / sizeof(helps[0]); i++) {
+        if (helps[i].number == number) return &helps[i];
+    }
+    return NULL;
+}
+
 static bool find_error(uint32_t number, struct meaning *meaning)
 {
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
         if (errors[i].number == number) {
             const struct class_text *class = &classes[errors[i].class];
-            *meaning = (struct meaning){number,         "error",       errors[i].name,
-                                        errors[i].text, class->status, class->name};
+            *meaning =
+                (struct meaning){number,        "error",     errors[i].name,   errors[i].text,
+                                 class->status, class->name, find_help(number)};
             return true;
         }
     }
@@ -131,8 +153,8 @@ static bool find_exit(uint32_t number, struct meaning *meaning)
 {
     for (size_t i = 0; i < sizeof(exits) / sizeof(exits[0]); i++) {
         if (exits[i].number == number) {
-            *meaning = (struct meaning){number,        "exit",      exits[i].name,
-                                        exits[i].text, "Node exit", exits[i].class};
+            *meaning = (struct meaning){number,      "exit",         exits[i].name, exits[i].text,
+                                        "Node exit", exits[i].class, NULL};
             return true;
         }
     }
@@ -155,11 +177,16 @@ static bool read_code(const char *text, uint32_t *code)
 
 static void print_text(const struct settings *settings, const struct meaning *meaning)
 {
-    if (settings->silent)
+    if (settings->silent) {
         printf("%s\n", meaning->text);
-    else
-        printf("NDB %s code %3u: %s: %s: %s\n", meaning->kind, meaning->number, meaning->text,
-               meaning->status, meaning->class);
+        return;
+    }
+    printf("NDB %s code %3u: %s: %s: %s\n", meaning->kind, meaning->number, meaning->text,
+           meaning->status, meaning->class);
+    if (meaning->help != NULL)
+        printf("  Cause: %s\n  Cure: %s\n", meaning->help->cause, meaning->help->cure);
+    else if (strcmp(meaning->kind, "error") == 0 && meaning->number != 0)
+        printf("  No part of this version raises it.\n");
 }
 
 static bool add_json(cJSON *list, const struct meaning *meaning)
@@ -172,7 +199,10 @@ static bool add_json(cJSON *list, const struct meaning *meaning)
            cJSON_AddStringToObject(entry, "name", meaning->name) != NULL &&
            cJSON_AddStringToObject(entry, "message", meaning->text) != NULL &&
            cJSON_AddStringToObject(entry, "status", meaning->status) != NULL &&
-           cJSON_AddStringToObject(entry, "classification", meaning->class) != NULL;
+           cJSON_AddStringToObject(entry, "classification", meaning->class) != NULL &&
+           (meaning->help == NULL ||
+            (cJSON_AddStringToObject(entry, "cause", meaning->help->cause) != NULL &&
+             cJSON_AddStringToObject(entry, "cure", meaning->help->cure) != NULL));
 }
 
 int main(int argc, char **argv)

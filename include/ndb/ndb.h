@@ -957,7 +957,7 @@ NDB_API int ndb_scan_next_copy(struct ndb_scan *scan, void *row, uint32_t timeou
 /* As ndb_scan_next, without waiting and also in callbacks; NDB_SCAN_NOT_YET: nothing has come yet.
    Batches are asked for ahead of the rows given: what the application does meanwhile (ndb_process
    moves data) costs no waiting. The timeout given at the start bounds each wait for something new;
-   then the scan has the error 4008. Own thread. */
+   then the scan has the error 4012. Own thread. */
 NDB_API int ndb_scan_try_next(struct ndb_scan *scan, const void **row);
 /* A column of the current row, without copying; *value NULL when it is NULL. */
 NDB_API int ndb_scan_value(const struct ndb_scan *scan, uint32_t column, const void **value,

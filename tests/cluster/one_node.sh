@@ -132,6 +132,12 @@ want_text out '"reached":[[:space:]]*true'
 want 1 "$BIN/ndb_waiter" --no-contact --timeout=1
 want 0 "$BIN/ndb_perror" 630
 want_text out 'exists already'
+want_text out '^  Cause: .*primary key'
+want_text out '^  Cure: .*NDB_WRITE'
+want 0 "$BIN/ndb_perror" --silent 630 20003
+[ "$(wc -l <"$BOX/out")" -eq 2 ] || fail "a silent ndb_perror says more than the text"
+want 0 "$BIN/ndb_perror" 20003
+want_text out '^  No part of this version raises it'
 for code in 283 1226; do # Clients of a table that is truncated get them, too.
     want 0 "$BIN/ndb_perror" "$code"
     want_text out 'Table is being dropped, or truncated; .*open it again'
