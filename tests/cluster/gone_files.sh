@@ -133,6 +133,7 @@ look "LCP removed" 2
 say "its checkpoints, beside its own lists, are those of node 1"
 kill_daemons 1 2
 save
+# shellcheck disable=SC2010 # The node's own files have such names.
 for file in $(cd "$(fs_of 2)/LCP" && ls | grep '^T'); do
     [ ! -e "$(fs_of 1)/LCP/$file" ] || cp "$(fs_of 1)/LCP/$file" "$(fs_of 2)/LCP/$file"
 done
@@ -208,6 +209,7 @@ round() {
 say "seed $SEED, $ROUNDS rounds of each way"
 round=0
 declare -A ways_count
+# shellcheck disable=SC2206 # Words.
 ways=(${WAYS:-deleted emptied older})
 [ "$ROUNDS" -gt 0 ] || round "${ways[RANDOM % ${#ways[@]}]}"
 for ((number = 1; number <= ROUNDS; number++)); do

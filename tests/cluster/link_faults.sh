@@ -95,6 +95,7 @@ fault() {
         ;;
     ?-link)
         a=$((RANDOM % $1 + 1))
+        # shellcheck disable=SC2046 # Numbers of nodes.
         b=$(one_of $(without "$1" "$a"))
         THOSE=$a OTHERS=$b GOES=$(without "$1" "$a") OR=$(without "$1" "$b")
         ;;

@@ -61,7 +61,6 @@ for layout in $LAYOUTS; do
         DATA_MEMORY=$MEMORY start_cluster 2 2 "$layout"$'\n''StopOnError=1'
         client fill "$body"
         for kind in $KINDS; do
-            most=0
             for ((round = 1; round <= ROUNDS; round++)); do
                 make_durable
                 before=$figures

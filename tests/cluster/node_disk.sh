@@ -23,6 +23,7 @@ trap 'code=$?; umount -l "$BOX/disk" 2>/dev/null; (exit $code); cleanup' EXIT
 
 step() {
     say "$@"
+    # shellcheck disable=SC2178 # No array here.
     lines=$(wc -l <"$BOX/node2/ndb_2_out.log")
     start_bank 0 --strict
     sleep 0.7

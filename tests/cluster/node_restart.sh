@@ -16,7 +16,7 @@ step() {
 step_ends() {
     sleep 0.7
     end_bank
-    gap_at_most "${1:-3000}"
+    gap_at_most 3000
     [ "$FAILED" -eq 0 ] || exit 1
 }
 

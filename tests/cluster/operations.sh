@@ -133,6 +133,7 @@ want_text out '^Node 3 has shutdown\.$'
 mgm 0 '49 STOP'
 want_text out '^Disconnecting to allow Management Server to shutdown$'
 ended "$MGM_PID" || fail "the management server ends with exit code $?"
+# shellcheck disable=SC2046 # Pids.
 for id in 1 2 3 4; do kill -9 $(ours "$(angel_of "$id" 2>/dev/null)") $(worker_of "$id" 2>/dev/null) 2>/dev/null; done
 rm -f "$BOX"/node*/ndb_*.pid
 

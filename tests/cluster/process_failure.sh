@@ -64,6 +64,7 @@ started_again() {
 }
 for _ in 1 2 3; do
     load_and_compare 200
+    # shellcheck disable=SC2034 # Used by eval below.
     times=$(grep -c 'Forced node shutdown' "$BOX"/mgm/ndb_49_cluster.log)
     begun=$(starts)
     want 0 "$BIN/ndb_mgm" -e "$FAIL"

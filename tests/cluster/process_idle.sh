@@ -39,11 +39,13 @@ $layout"
     want 0 "$BIN/bench_ndb" --connect="$CS" --rows=20000 create
     want 0 "$BIN/bench_ndb" --connect="$CS" --rows=20000 load
     sleep 5 # A last checkpoint, perhaps.
+    # shellcheck disable=SC2178 # No array here.
     before=$(disk)
     want 0 "$BIN/ndb_mgm" -e '1 REPORT REDO'
     written=$(awk '/#Records/ { sum += $4 } END { print sum }' "$BOX/out")
     idle "after work"
     want 0 "$BIN/ndb_mgm" -e '1 REPORT REDO'
+    # shellcheck disable=SC2128
     echo "disk: $before KB, then $(disk) KB; $(($(awk '/#Records/ { sum += $4 } END { print sum }' "$BOX/out") - written)) bytes of redo log written"
     [ "$(disk)" -le $((before + 16)) ] || fail "files grow while nothing is done"
     # Without commits there are only the pages that a global checkpoint needs.

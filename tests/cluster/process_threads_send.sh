@@ -18,7 +18,7 @@ grep -q '10 threads, 2 LDM and 2 TC instances, 2 recv and 2 send threads' "$BOX/
 work
 
 say "clients that are killed in the middle of their work, while others go on"
-for round in 1 2 3; do
+for _ in 1 2 3; do
     victims=()
     for mode in 'read --threads=2 --batch=100' 'write --threads=3 --batch=10' 'scan --threads=2'; do
         # shellcheck disable=SC2086
@@ -59,7 +59,7 @@ for name in ndb_send7 ndb_send8 ndb_io0 ndb_watchdog; do
         fail "$name is not bound to CPU $cpu"
 done
 mkdir "$BOX/kill"
-for round in 1 2; do
+for _ in 1 2; do
     load_and_kill 4 1
     start_node 1
     start_node 2

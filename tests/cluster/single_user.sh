@@ -114,6 +114,7 @@ want_text out "^Node $other: started"
 grep -q 'Exiting single user mode' "$BOX"/mgm/ndb_49_cluster.log || fail "the cluster log does not tell of leaving"
 want 0 "$BIN/ndb_select_count" -d test mine
 want_text out '^2 records in table mine$'
+# shellcheck disable=SC2178 # No array here.
 lines=$(journal)
 sleep 0.5
 [ "$(journal)" -gt "${lines:?}" ] || fail "the bank does not go on"

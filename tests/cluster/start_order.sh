@@ -10,6 +10,7 @@ ROWS=${ROWS:-150000}
 kill_daemon() { # id
     local angel
     angel=$(cat "$BOX/node$1/ndb_$1.pid" 2>/dev/null) || return 0
+    # shellcheck disable=SC2046 # Pids.
     [ -n "$(ours "$angel")" ] && kill -9 "$angel" $(ours $(pgrep -P "$angel")) 2>/dev/null
     for _ in $(seq 900); do
         [ -z "$(ours "$angel")" ] && break

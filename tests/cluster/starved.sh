@@ -115,6 +115,6 @@ wait_parts ready
 for ((i = 0; i < BUSY; i++)); do be_busy & done
 sleep "$SECONDS_STARVED" # This is what is tested, and no wait for anything.
 touch "$WHOLE/over"
-wait_parts done
+wait_parts 'done'
 touch "$WHOLE/end"
 for ((i = 1; i <= CLUSTERS; i++)); do wait "${PARTS[i]}" || fail "cluster $i"; done

@@ -54,7 +54,7 @@ $(grep '^[<>]' "${TMPDIR:-/tmp}/check_man.$$.diff")"
 done
 rm -f "${TMPDIR:-/tmp}/check_man.$$".*
 
-COMP_WORDS=("$BIN/ndb_desc" --format = j)
+COMP_WORDS=("$BIN/ndb_desc" --format '=' j)
 COMP_CWORD=3
 _ndb_complete "$BIN/ndb_desc" j =
 [ "${COMPREPLY[*]}" = json ] || fail "--format=j is completed to '${COMPREPLY[*]}'"
