@@ -11,7 +11,8 @@ rooms=(formats signals transporters kernel blocks mgmd api ndbmtd servers)
 # --- Errors. A room writes ERR_ROW_NOT_FOUND, the lists have 626. ---
 raised=$(grep -rohwE 'ERR_[A-Z0-9_]+' --include='*.c' "${rooms[@]}" | sort -u | sed 's/^ERR_//')
 numbers=$(tr '\n' ' ' <include/ndb/errors.def | grep -oE 'NDB_ERROR\([0-9]+, [A-Z0-9_]+' | sed -E 's/NDB_ERROR\(([0-9]+), (.*)/\2 \1/' | sort)
-must=$(join <(printf '%s\n' "$raised") <(printf '%s\n' "$numbers") | cut -d ' ' -f 2 | grep -vx 0 | sort)
+ordered=$(grep -h error mgmd/mgmd_*.c | grep -oE '\b50[0-9]{2}\b') # The management server writes the numbers of its own answers.
+must=$(join <(printf '%s\n' "$raised") <(printf '%s\n' "$numbers") | cut -d ' ' -f 2 | cat - <(printf '%s\n' "$ordered") | grep -vx 0 | sort -u)
 have=$(grep -oE '^NDB_ERROR_HELP\([0-9]+' include/ndb/errors_help.def | grep -oE '[0-9]+')
 [ -n "$must" ] || law "no room raises an error"
 for number in $(comm -23 <(printf '%s\n' "$must") <(printf '%s\n' "$have" | sort)); do
