@@ -128,7 +128,7 @@ NDB_API struct ndb_cluster_connection *ndb_connection_create(
 
 /* Gets node id and configuration from a management server and starts connecting to the data nodes.
    Tries until the time is up. Errors: 4269 no management server, 4118 malformed connect string,
-   1701 .. 1705 node id refused. */
+   1701 and 1704 node id refused. */
 NDB_API int ndb_connection_connect(struct ndb_cluster_connection *connection, uint32_t timeout_ms);
 
 /* Waits until data nodes accept transactions: for the first one as long as timeout_ms says, then
@@ -439,7 +439,7 @@ NDB_API int ndb_value_print(const struct ndb_table *table, uint32_t column, cons
                             uint32_t value_size, uint32_t flags, char *text, uint32_t text_size);
 /* Buffer that is always large enough for ndb_value_print of this column. Any thread. */
 NDB_API uint32_t ndb_value_print_size(const struct ndb_table *table, uint32_t column);
-/* Text to a stored value; *size is set. Returns 0 or the error's number (4216, 4313, 4314, 4279,
+/* Text to a stored value; *size is set. Returns 0 or the error's number (4216, 4313, 4314,
  * 4278). Any thread. */
 NDB_API int ndb_value_parse(const struct ndb_table *table, uint32_t column, const char *text,
                             uint32_t text_size, void *value, uint32_t value_capacity,
@@ -615,7 +615,7 @@ NDB_API struct ndb_operation *ndb_read(struct ndb_transaction *transaction,
                                        const struct ndb_record *key_record, const void *key_row,
                                        const struct ndb_record *record, void *row,
                                        const struct ndb_operation_options *options);
-/* Columns that are not in the record get their default or NULL (4106 if neither exists). 630: row
+/* Columns that are not in the record get their default or NULL (839 if neither exists). 630: row
  * exists. 893, of updates and writes too: a unique index has such a row already; the transaction is
  * aborted whatever the flags, and `detail` of the error is the index's name. */
 NDB_API struct ndb_operation *ndb_insert(struct ndb_transaction *transaction,
