@@ -21,7 +21,6 @@ struct connection_io {
     _Atomic uint64_t found_cluster;                    /* The same. */
     _Atomic bool any_found;
     _Atomic bool foreign; /* A data node has refused us: it is of another cluster. */
-    bool linked_once;
     bool loop_made;
     bool handles_made;
 };
@@ -32,7 +31,6 @@ static void on_link_up(void *context, uint32_t peer, uint32_t role, uint32_t epo
     (void)role;
     io->progress++;
     io->linked[peer] = true;
-    io->linked_once = true;
     deliver_link_up(io->connection, peer, epoch);
 }
 
@@ -71,7 +69,8 @@ static void on_refused(void *context, uint32_t peer, enum link_refusal refusal, 
     (void)peer;
     (void)refusal;
     (void)reason;
-    if (cluster_id != 0 && !io->linked_once) atomic_store(&io->foreign, true);
+    if (cluster_id != 0 && ndb_connection_lives(io->connection) == 0)
+        atomic_store(&io->foreign, true);
 }
 
 static const struct transporter_callbacks calls = {.link_up = on_link_up,
@@ -206,11 +205,13 @@ void io_set_cluster(struct ndb_cluster_connection *connection, uint64_t cluster_
     io_wake(io);
 }
 
-/* Who was ever linked stays with its cluster, whatever a management server says. */
+/* Who has ever met a data node that was ready stays with its cluster, whatever a management server
+ * says. */
 static void take_cluster(struct connection_io *io)
 {
     uint64_t cluster_id = atomic_exchange(&io->found_cluster, 0);
-    if (cluster_id != 0 && !io->linked_once) transporter_set_cluster(io->transporter, cluster_id);
+    if (cluster_id != 0 && ndb_connection_lives(io->connection) == 0)
+        transporter_set_cluster(io->transporter, cluster_id);
 }
 
 static void take_ports(struct connection_io *io)

@@ -367,8 +367,8 @@ int io_create(struct ndb_cluster_connection *connection, uint64_t cluster_id, ui
 void io_destroy(struct ndb_cluster_connection *connection);
 void io_set_port(struct ndb_cluster_connection *connection, uint32_t node, uint32_t port);
 bool io_needs_port(struct ndb_cluster_connection *connection, uint32_t node);
-/* Has a data node refused this connection since the last call, which has never had a link, for its
- * cluster? */
+/* Has a data node refused this connection since the last call, which has never met one that was
+ * ready, for its cluster? */
 bool io_foreign(struct ndb_cluster_connection *connection);
 void io_set_cluster(struct ndb_cluster_connection *connection, uint64_t cluster_id);
 

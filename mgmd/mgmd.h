@@ -73,6 +73,7 @@ struct mgmd_node {
     bool linked_once;         /* Since the id was given. */
     uint64_t kept_until;      /* Loop time: until then only given to who asks for this id. */
     uint64_t foreign;         /* Id of another cluster that this data node is of: told once. */
+    bool configured;          /* It has its configuration from here. */
     uint16_t port;            /* Where it listens; 0 = not known. */
     char address[64];
     uint8_t log_level[NDB_MGM_CATEGORIES];
@@ -131,8 +132,7 @@ struct mgmd {
     struct mgmd_options options;
     struct cluster_config *config;
     bool fresh; /* The cluster's id was made here, and nobody has confirmed it: mgmd_identity.c. */
-    uint32_t
-        claimed_by; /* A data node that runs gave it its id; its generation is not known yet. */
+    bool anew;  /* It started without kept configurations, so what it made may have old numbers. */
     struct cluster_config *pending; /* The file's, until all management servers are there. */
     uint64_t pending_until; /* No node ids are given out until then, or until it has happened. */
     uint64_t pending_told;  /* The next line about who is missing. */
@@ -174,13 +174,17 @@ int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t wh
  * if it has another id. 0; -1: it cannot be stored now; 1: it is of another cluster, or without
  * this server, which stops then. */
 int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config, bool any_cluster);
-/* Data nodes run with this generation of a former cache: ours, which nobody runs with, comes behind
- * it. */
+/* A data node runs with this generation, which it does not have from here. If that is one of a
+ * former cache, and its number may be one of ours, ours comes behind it. */
 void mgmd_config_behind(struct mgmd *mgmd, uint32_t generation);
+/* Removes the generations before the present one. */
+void mgmd_cache_forget(struct mgmd *mgmd);
 /* Writes the configuration into the cache, under its generation. */
 int mgmd_config_store(struct mgmd *mgmd, const struct cluster_config *config);
-/* Writes a file so that its name never stands for half of it. 0, or -1. */
+/* Writes a file so that its name never stands for half of it, or removes one; it is so after a
+ * power cut, too. 0, or -1. */
 int mgmd_write_file(const char *path, const void *bytes, size_t size);
+int mgmd_remove_file(const char *path);
 /* The changed file of the start becomes the configuration when all servers are there. */
 void mgmd_config_pending(struct mgmd *mgmd);
 /* The configuration in its binary form, malloc'ed, and its generation: the newest one, or that of a
@@ -205,7 +209,7 @@ void mgmd_identity_give(const struct mgmd *mgmd, struct cluster_config *config,
  * -1 with a message. */
 int mgmd_identity_begin(struct mgmd *mgmd, const struct cluster_config *config);
 bool mgmd_identity_fresh(const struct mgmd *mgmd, const struct cluster_config *config);
-/* A data node is linked, or another server has the same id: it stays. */
+/* A data node is started, or another server has the same id: it stays. */
 void mgmd_identity_confirm(struct mgmd *mgmd);
 /* A data node, which `runs` or has files, is of this cluster. 0: so is this server, by now; -1
  * with the reason. */

@@ -27,6 +27,25 @@ static uint8_t *read_file(const char *path, size_t *size)
     return bytes;
 }
 
+static int sync_directory_of(const char *path)
+{
+    char directory[2400];
+
+    (void)snprintf(directory, sizeof(directory), "%s", path);
+    char *slash = strrchr(directory, '/');
+    if (slash != NULL) slash[1] = '\0';
+    int in = open(slash != NULL ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = in < 0 ? -1 : fsync(in);
+    if (in >= 0) (void)close(in);
+    return rc;
+}
+
+int mgmd_remove_file(const char *path)
+{
+    if (unlink(path) != 0 && errno != ENOENT) return -1;
+    return sync_directory_of(path);
+}
+
 /* Writes beside, syncs, renames: the name never stands for half a file. */
 int mgmd_write_file(const char *path, const void *bytes, size_t size)
 {
@@ -46,7 +65,7 @@ int mgmd_write_file(const char *path, const void *bytes, size_t size)
     (void)close(out);
     if (rc == 0) rc = rename(beside, path);
     if (rc != 0) (void)unlink(beside);
-    return rc;
+    return rc == 0 ? sync_directory_of(path) : rc;
 }
 
 static void cache_path(const struct mgmd *mgmd, uint32_t generation, char *path, size_t size)
@@ -129,11 +148,21 @@ static void cache_clear(struct mgmd *mgmd, uint32_t generation)
     }
 }
 
+void mgmd_cache_forget(struct mgmd *mgmd)
+{
+    cache_clear(mgmd, config_generation(mgmd->config));
+}
+
 void mgmd_config_behind(struct mgmd *mgmd, uint32_t generation)
 {
     uint32_t own = config_generation(mgmd->config);
 
-    if (generation < own || config_count(mgmd->config, CONFIG_MGMD) > 1) return;
+    if (generation == 0 || generation == UINT32_MAX) return;
+    if (config_count(mgmd->config, CONFIG_MGMD) > 1) return;
+    if (generation < own || (generation == own && !mgmd->anew)) {
+        if (mgmd->anew) mgmd_cache_forget(mgmd); /* Nobody runs with what has such a number here. */
+        return;
+    }
     config_set_generation(mgmd->config, generation + 1);
     if (mgmd_config_store(mgmd, mgmd->config) == 0)
         cache_clear(mgmd, generation + 1);
@@ -232,6 +261,7 @@ static int choose(struct mgmd *mgmd, struct cluster_config *file, struct cluster
     }
     if (mgmd->options.initial) {
         cache_clear(mgmd, UINT32_MAX);
+        mgmd->anew = true;
         cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
                            "--initial: cached configurations removed, %s becomes generation 1",
                            mgmd->options.config_file);
@@ -311,6 +341,11 @@ static int start_from_cache(struct mgmd *mgmd)
         return -1;
     }
     if (mgmd_find_own_node(mgmd, mgmd->config) == 0 || open_log(mgmd, mgmd->config) != 0) return -1;
+    if (other_cluster_wanted(mgmd, mgmd->config))
+        return refuse_start(mgmd,
+                            "--cluster-id is another one than that of the kept configurations "
+                            "(%" PRIu64 ")",
+                            config_cluster_id(mgmd->config));
     (void)fprintf(stderr, "ndb_mgmd: warning: %s: generation %u from %s is used\n", what,
                   config_generation(mgmd->config), mgmd->config_dir);
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
@@ -396,6 +431,7 @@ static int first_start(struct mgmd *mgmd, struct cluster_config *file)
             "management server first; with --initial the data nodes are asked for it",
             mgmd->config_dir);
     if (mgmd->options.initial) cache_clear(mgmd, UINT32_MAX);
+    mgmd->anew = true;
     config_set_generation(file, 1);
     mgmd_identity_give(mgmd, file, NULL);
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "First start: %s becomes generation 1",
@@ -760,13 +796,15 @@ static void ports_path(const struct mgmd *mgmd, char *path, size_t size)
     (void)snprintf(path, size, "%sndb_%u_ports", mgmd->config_dir, mgmd->own_node);
 }
 
-/* Old ports do no harm: whoever answers there must prove to be that node. */
+/* Old ports do no harm: whoever answers there must prove to be that node, of this cluster. A fresh
+ * server believes whoever answers which cluster it is: it waits until it is told ports. */
 void mgmd_ports_load(struct mgmd *mgmd)
 {
     char path[2300];
     unsigned node;
     unsigned port;
 
+    if (mgmd->fresh) return;
     ports_path(mgmd, path, sizeof(path));
     FILE *in = fopen(path, "r");
     if (in == NULL) return;

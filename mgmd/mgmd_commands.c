@@ -123,6 +123,9 @@ static void get_config(struct mgmd_session *session)
         mgmd_reply_error(session, NDB_MGM_GET_CONFIG_FAILED, "%s", why);
         return;
     }
+    for (uint32_t node = 1; from == 0 && node <= CONFIG_DATA_NODES_MAX; node++)
+        mgmd->nodes[node].configured |=
+            mgmd->nodes[node].holder == mgmd_session_id(session) && mgmd->nodes[node].holder != 0;
     mgmd_reply_begin(session, "Ok");
     mgmd_reply(session,
                "generation: %u\nContent-Length: %zu\nContent-Type: ndbconfig/octet-stream\n"

@@ -4,7 +4,7 @@
  *
  * A server without any kept configuration cannot tell a new cluster from one whose server has lost
  * its directory. So it makes an id, and is *fresh* until somebody confirms it: a data node that is
- * linked, or another management server that is not fresh. As long as it is fresh the first data
+ * started, or another management server that is not fresh. As long as it is fresh the first data
  * node that is of another cluster, by its files or as it runs, gives its id to the server. That it
  * is fresh is kept beside the configurations, in a file with the id that it is about. See
  * docs/protocols/management.md.
@@ -23,8 +23,26 @@
 
 /* ---- the cluster ---- */
 
+/* What two clusters that were made from one file do not have in common: where their files are, and
+ * where they listen. */
+static uint64_t mix_place(const struct config_section *node, uint64_t id)
+{
+    char text[2400];
+    bool server = config_section_kind(node) == CONFIG_MGMD;
+    bool data = config_section_kind(node) == CONFIG_NDBD;
+    int length =
+        snprintf(text, sizeof(text), "%u %u %s %llu %s %s", config_section_node(node),
+                 (uint32_t)config_section_kind(node), config_get_text(node, CFG_NDBD_HostName),
+                 server ? (unsigned long long)config_get_u64(node, CFG_MGMD_PortNumber) : 0,
+                 server || data ? config_get_text(node, CFG_NDBD_DataDir) : "",
+                 data ? config_get_text(node, CFG_NDBD_FileSystemPath) : "");
+
+    if (length >= (int)sizeof(text)) length = (int)sizeof(text) - 1;
+    return XXH3_64bits_withSeed(text, (size_t)length, id);
+}
+
 /* One server draws its cluster's id. Several must come to the same one without talking: from the
- * name, or from the list of nodes when there is no name. */
+ * name and the list of nodes. */
 static uint64_t make_id(const struct cluster_config *config)
 {
     const char *name = config_get_text(config_system(config), CFG_SYSTEM_Name);
@@ -32,17 +50,11 @@ static uint64_t make_id(const struct cluster_config *config)
 
     if (config_count(config, CONFIG_MGMD) == 1) {
         (void)uv_random(NULL, NULL, &id, sizeof(id), 0, NULL);
-    } else if (name[0] != '\0') {
-        id = XXH3_64bits(name, strlen(name));
     } else {
+        id = XXH3_64bits(name, strlen(name));
         for (struct config_section *node = config_next_node(config, 0, CONFIG_NONE); node != NULL;
-             node = config_next_node(config, config_section_node(node), CONFIG_NONE)) {
-            char text[320];
-            int length = snprintf(text, sizeof(text), "%u %u %s", config_section_node(node),
-                                  (uint32_t)config_section_kind(node),
-                                  config_get_text(node, CFG_NDBD_HostName));
-            id = XXH3_64bits_withSeed(text, (size_t)length, id);
-        }
+             node = config_next_node(config, config_section_node(node), CONFIG_NONE))
+            id = mix_place(node, id);
     }
     return id == 0 ? 1 : id;
 }
@@ -126,7 +138,11 @@ void mgmd_identity_confirm(struct mgmd *mgmd)
     if (!mgmd->fresh) return;
     mgmd->fresh = false;
     mark_path(mgmd, path, sizeof(path));
-    (void)unlink(path);
+    if (mgmd_remove_file(path) != 0)
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                           "%s cannot be removed: this server takes its cluster id for "
+                           "unconfirmed when it starts again",
+                           path);
 }
 
 /* Once for each node and id. */
@@ -168,8 +184,8 @@ int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, b
                    node, does, cluster_id, own);
     cluster_log_write(mgmd->log, NDB_MGM_SEVERITY_WARNING, 0, why);
     (void)fprintf(stderr, "ndb_mgmd: %s\n", why);
+    mgmd_cache_forget(mgmd); /* What has the dropped id. */
     mgmd_identity_confirm(mgmd);
-    if (runs) mgmd->claimed_by = node;
     mgm_link_update(mgmd->link);
     return 0;
 }

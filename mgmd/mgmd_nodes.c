@@ -291,7 +291,6 @@ void mgmd_node_link_up(struct mgmd *mgmd, uint32_t id)
     node->status_known = false;
     node->stopping = false;
     node->connect_count++;
-    mgmd_identity_confirm(mgmd);
     mgm_link_address(mgmd->link, id, node->address, sizeof(node->address));
     mgmd_event(mgmd, EVENT_CONNECTED, mgmd->own_node, data, EVENT_WORDS, "");
     send_register(mgmd, id);
@@ -363,10 +362,8 @@ static void take_status(struct mgmd *mgmd, uint32_t id, const struct signal *sig
     node->slow = conf->slow;
     node->generation = conf->generation;
     node->clients = conf->connected;
-    if (mgmd->claimed_by == id) {
-        mgmd->claimed_by = 0;
-        mgmd_config_behind(mgmd, conf->generation);
-    }
+    if (conf->start_level == START_STARTED) mgmd_identity_confirm(mgmd);
+    if (!node->configured) mgmd_config_behind(mgmd, conf->generation);
     log_progress(mgmd, id);
 }
 

@@ -32,6 +32,8 @@ struct mgmd_peer {
     uint64_t equal;   /* Digest of a configuration that says the same as ours. */
     uint64_t foreign; /* Digest of one that cannot be ours: that was told once. */
     ndb_mgm_handle_t *handle;
+    uint64_t
+        other_cluster; /* It is sure of this one, as this server is of its own; 0: it is not. */
     struct {
         uint32_t own_generation;
         uint64_t own_cluster;
@@ -214,6 +216,24 @@ static void lost(struct mgmd *mgmd, struct mgmd_peer *peer)
                        "Management server %u at %s does not answer", peer->node, peer->address);
 }
 
+/* Two servers that are both sure of different clusters; once for each id. */
+static void tell_other_cluster(struct mgmd *mgmd, struct mgmd_peer *peer)
+{
+    uint64_t own = config_cluster_id(mgmd->config);
+    uint64_t theirs = peer->job.fresh || mgmd->fresh ? 0 : peer->job.cluster;
+
+    if (theirs == own) theirs = 0;
+    if (peer->other_cluster == theirs) return;
+    peer->other_cluster = theirs;
+    if (theirs == 0) return;
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ALERT,
+                       "Management server %u has the cluster id %" PRIu64 ", this one has %" PRIu64
+                       ": stop all management servers, start the one that is right, and then the "
+                       "others with empty directories (or all with --initial and --cluster-id=N, "
+                       "the id that the data nodes have)",
+                       peer->node, theirs, own);
+}
+
 static void answered(uv_work_t *work, int status)
 {
     struct mgmd_peer *peer = work->data;
@@ -231,6 +251,7 @@ static void answered(uv_work_t *work, int status)
         learn_ports(mgmd, peer->job.ports);
         if (peer->job.cluster == config_cluster_id(mgmd->config) && !peer->job.fresh)
             mgmd_identity_confirm(mgmd);
+        tell_other_cluster(mgmd, peer);
         if (peer->job.bytes != NULL) take_config(mgmd, peer);
     } else if (peer->alive && !mgmd->stopping &&
                ndb_mgm_error_code(peer->handle) == NDB_MGM_COULD_NOT_CONNECT) {
@@ -290,7 +311,7 @@ uint32_t mgmd_peer_missing(const struct mgmd *mgmd)
          node = config_next_node(mgmd->config, config_section_node(node), CONFIG_MGMD)) {
         uint32_t id = config_section_node(node);
         if (id == mgmd->own_node) continue;
-        if (!mgmd_peer_alive(mgmd, id) ||
+        if (!mgmd_peer_alive(mgmd, id) || mgmd->peers[id]->other_cluster != 0 ||
             mgmd->peers[id]->generation != config_generation(mgmd->config))
             return id;
     }

@@ -52,6 +52,7 @@ void angel_tell_settings(struct process *process)
 void angel_tell_started(struct process *process)
 {
     process->words.started = 1;
+    process->bare = false;
     tell(process);
 }
 

@@ -145,16 +145,19 @@ static int get_configuration(struct process *process)
     return process->cluster == NULL ? -1 : 0;
 }
 
-/* A management server that has lost its directory takes its cluster's id from the node's files.
- * True: it has, and has another configuration now. */
-static bool claim_cluster(struct process *process)
+/* A management server that has lost its directory takes its cluster's id from the node's files, but
+ * not from files that are to be removed. 1: it has, and has another configuration now; 0: nothing
+ * has changed; -1: who knows. */
+static int claim_cluster(struct process *process)
 {
     uint64_t files = files_cluster(process);
     uint64_t own = config_cluster_id(process->cluster);
-    if (files == 0 || files == own) return false;
+    process->bare = files == 0;
+    if (files == 0 || files == own || process->initial) return 0;
     if (ndb_mgm_claim_cluster(process->mgm, process->config.own_node, files) != 0) {
+        int code = ndb_mgm_error_code(process->mgm);
         process_log(process, LOG_LEVEL_ERROR, "%s", ndb_mgm_error_text(process->mgm));
-        return false;
+        return code == NDB_MGM_CONFIG_CHANGE_FAILED || code == NDB_MGM_USAGE_ERROR ? 0 : -1;
     }
     process_log(process, LOG_LEVEL_WARNING,
                 "the management server had begun a new cluster (%llu); it goes on with that of the "
@@ -162,7 +165,7 @@ static bool claim_cluster(struct process *process)
                 (unsigned long long)own, (unsigned long long)files);
     config_free((struct cluster_config *)(uintptr_t)process->cluster);
     process->cluster = NULL;
-    return true;
+    return 1;
 }
 
 /* Connects to a management server, gets (or confirms) the node id and the configuration. Messages
@@ -196,7 +199,8 @@ static int fetch_configuration(struct process *process, const struct options *op
     }
     process->config.own_node = (uint32_t)node_id;
     if (get_configuration(process) != 0) return -1;
-    return claim_cluster(process) ? get_configuration(process) : 0;
+    int claimed = claim_cluster(process);
+    return claimed > 0 ? get_configuration(process) : claimed;
 }
 
 static int use_data_dir(struct process *process)

@@ -1,6 +1,8 @@
 /* port_finder.c -- tells the management server our port, and asks it for the ports of the nodes we
  * connect to. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include "ndbmtd/process.h"
 
@@ -74,13 +76,46 @@ void port_finder_lost(struct process *process)
     pthread_mutex_unlock(&process->port_lock);
 }
 
+/*
+ * A management server that had lost its directory may have given this node the id of a cluster that
+ * it has dropped since, for that of other data nodes. A node that had nothing, and is not started,
+ * has stored nothing of it: it begins anew, with what the server says now. One that has files is
+ * not asked for its opinion: main.c.
+ */
+static void follow_cluster(struct process *process, uint64_t *asked_ns)
+{
+    char text[160];
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    char why[256];
+    uint64_t own = config_cluster_id(process->cluster);
+    if (!process->bare) return;
+    if (process_now_ns() < *asked_ns + ASK_SELDOM_MS * 1000000ull) return;
+    *asked_ns = process_now_ns();
+    if (ndb_mgm_get_configuration(process->mgm, &bytes, &size) != 0) return;
+    struct cluster_config *config = config_decode(bytes, size, why, sizeof why);
+    free(bytes);
+    uint64_t theirs = config == NULL ? own : config_cluster_id(config);
+    config_free(config);
+    if (theirs == own || !process->bare) return;
+    snprintf(text, sizeof text,
+             "the management server goes on with the cluster %llu instead of %llu; this node has "
+             "nothing of either",
+             (unsigned long long)theirs, (unsigned long long)own);
+    struct node_failure failure = {
+        .exit_code = EXIT_OTHER_NODE_FAILED, .file = __FILE__, .line = __LINE__, .text = text};
+    process_fail(process, &failure);
+}
+
 static void *port_finder_main(void *argument)
 {
     struct process *process = argument;
     uint16_t known[NODE_ID_MAX + 1] = {0};
+    uint64_t asked_ns = 0;
     bool complete;
     do {
         complete = reconnect(process) && ask_all(process, known);
+        if (ndb_mgm_is_connected(process->mgm)) follow_cluster(process, &asked_ns);
     } while (wait_ms(process, pause_ms(process, complete)));
     return NULL;
 }

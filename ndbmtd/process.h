@@ -109,6 +109,7 @@ struct process {
     bool no_start;
     uint32_t pause_s;      /* Before it begins: again.c. */
     bool stand_aside;      /* Its files are damaged: it gets all rows from the others. */
+    atomic_bool bare;      /* It began without files, and is not started yet: port_finder.c. */
     bool initial;          /* --initial, or a restart with -i: once, see angel.c. */
     bool accept_data_loss; /* --i-accept-data-loss: with it. */
 

@@ -110,7 +110,7 @@ bool transporter_is_hello(const void *bytes, uint32_t size);
  * a libuv error. */
 int transporter_set_peer(struct transporter *t, const struct transporter_peer *peer);
 
-/* From now on this process is of another cluster: for links that are opened later. */
+/* From now on this process is of another cluster: links of before end. */
 void transporter_set_cluster(struct transporter *t, uint64_t cluster_id);
 
 /* Lets a peer in (and connects, if that is our part), or closes its link and keeps it out. */

@@ -82,6 +82,33 @@ all_there
 want_text mgm.out "Node [12] has files with the cluster id $ID: this management server goes on with it"
 grep -hq 'it goes on with that of the node.s files' "$BOX"/node?.out || fail "no node says it"
 
+say "lost, and a node that has nothing comes first: it begins with the id that is made, and follows the other one"
+kill_nodes
+lose_directory
+rm -r "$BOX/node2/ndb_2_fs"
+again
+: >"$BOX/node1.out"
+: >"$BOX/node2.out"
+start_node 2
+wait_text mgm/ndb_49_cluster.log 'Node 2 Connected'
+start_node 1
+wait_text node2.out "the management server goes on with the cluster $ID instead of [0-9]+; this node has nothing of either"
+all_there
+want_text mgm.out "Node 1 has files with the cluster id $ID: this management server goes on with it"
+make_durable
+
+say "lost, and a node is started with --initial: whose files these are it does not say, and nothing is removed"
+kill_nodes
+lose_directory
+again
+: >"$BOX/node1.out"
+start_node 1 --initial
+ended "${NODE_PIDS[1]}" && fail "node 1 starts"
+unset 'NODE_PIDS[1]'
+want_text node1.out 2372
+start_nodes
+all_there
+
 say "a server that has another id by order: both ids are named, and the cure cures"
 kill_nodes
 lose_directory
@@ -97,6 +124,8 @@ done
 want_text mgm/ndb_49_cluster.log "Node 1 has files with the cluster id $ID, this management server has 4711"
 lose_server
 want 1 "$BIN/ndb_mgmd" --config-file=config.ini --config-dir=mgm --nodaemon --cluster-id="$ID"
+want_text err 'another one than that of the kept configurations \(4711\)'
+want 1 "$BIN/ndb_mgmd" --config-file=none.ini --config-dir=mgm --nodaemon --cluster-id="$ID"
 want_text err 'another one than that of the kept configurations \(4711\)'
 again --initial --cluster-id="$ID"
 start_nodes

@@ -76,9 +76,9 @@ static void a_server_with_a_data_node_keeps_its_id(void **state)
 {
     struct server *server = *state;
     uint64_t cluster = cluster_of(server);
-    pid_t fake = start_fake(server, 1, START_CMVMI);
+    pid_t fake = start_fake(server, 1, START_STARTED);
 
-    await_status(server, 1, NDB_MGM_STATUS_NOT_STARTED);
+    await_status(server, 1, NDB_MGM_STATUS_STARTED);
     assert_false(file_exists(server, MARK));
     assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_NDB, 2, NULL), 2);
     assert_int_equal(ndb_mgm_claim_cluster(server->handle, 2, 5), -1);
@@ -92,6 +92,41 @@ static void a_server_with_a_data_node_keeps_its_id(void **state)
     assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_NDB, 2, NULL), 2);
     assert_int_equal(ndb_mgm_claim_cluster(server->handle, 2, 5), -1);
     assert_true(cluster_of(server) == cluster);
+}
+
+/* It has nothing, so it has nothing to say; and what had the dropped id goes. */
+static void a_node_that_is_not_started_confirms_nothing(void **state)
+{
+    struct server *server = *state;
+    int status;
+
+    write_config(server, "DataMemory=64M\n");
+    assert_int_equal(ndb_mgm_reload_config(server->handle, NULL), 2);
+    pid_t fake = start_fake(server, 1, START_CMVMI);
+    await_status(server, 1, NDB_MGM_STATUS_NOT_STARTED);
+    assert_true(file_exists(server, MARK));
+    assert_true(file_exists(server, "ndb_49_config.bin.1"));
+    assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_NDB, 2, NULL), 2);
+    assert_int_equal(ndb_mgm_claim_cluster(server->handle, 2, 5), 0);
+    assert_true(cluster_of(server) == 5);
+    assert_false(file_exists(server, MARK));
+    assert_false(file_exists(server, "ndb_49_config.bin.1"));
+    await_status(server, 1, NDB_MGM_STATUS_NO_CONTACT); /* Its link was one of the other cluster. */
+    assert_int_equal(kill(fake, SIGKILL), 0);
+    assert_int_equal(waitpid(fake, &status, 0), fake);
+}
+
+static void an_id_that_is_ordered_is_that_of_the_cache(void **state)
+{
+    struct server *server = *state;
+    char path[128];
+    char option[128];
+
+    stop_server(server);
+    (void)snprintf(path, sizeof(path), "%s/config.ini", server->directory);
+    assert_int_equal(unlink(path), 0);
+    (void)snprintf(option, sizeof(option), "--cluster-id=%u", 777);
+    assert_int_equal(launch(server, option), 1);
 }
 
 static void a_missing_file_is_replaced_by_the_cache(void **state)
@@ -119,6 +154,8 @@ int main(void)
         WITH_SERVER(a_fresh_server_goes_on_with_a_node_that_runs),
         WITH_SERVER(a_fresh_server_goes_on_with_files),
         WITH_SERVER(a_server_with_a_data_node_keeps_its_id),
+        WITH_SERVER(a_node_that_is_not_started_confirms_nothing),
+        WITH_SERVER(an_id_that_is_ordered_is_that_of_the_cache),
         WITH_SERVER(a_missing_file_is_replaced_by_the_cache),
     };
     (void)signal(SIGPIPE, SIG_IGN);

@@ -442,7 +442,12 @@ int transporter_set_peer(struct transporter *t, const struct transporter_peer *c
 
 void transporter_set_cluster(struct transporter *t, uint64_t cluster_id)
 {
+    if (t->options.cluster_id == cluster_id) return;
     t->options.cluster_id = cluster_id;
+    for (uint32_t id = 1; id <= NODE_ID_MAX; id++) {
+        close_link(t, t->peer[id].attempt, "this process is of another cluster now");
+        close_link(t, t->peer[id].live, "this process is of another cluster now");
+    }
 }
 
 void transporter_allow(struct transporter *t, uint32_t id, bool allowed)
