@@ -1,4 +1,5 @@
-/* config_parse.h -- reads config.ini. Only ndb_mgmd, ndb_config and tests link this (library config_parse). */
+/* config_parse.h -- reads config.ini. Only ndb_mgmd, ndb_config and tests link this (library
+ * config_parse). */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 

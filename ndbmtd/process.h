@@ -51,7 +51,7 @@ struct worker {
     atomic_ullong rounds;    /* Of a send thread. */
     uint32_t no;
     pthread_t os_thread;
-    atomic_uint tid; /* The system's number of it; 0 before it runs. */
+    atomic_uint tid;      /* The system's number of it; 0 before it runs. */
     atomic_uint sleeping; /* Set before the last look at the queues; a sender that sees it wakes the
                              thread. */
     pthread_mutex_t lock;

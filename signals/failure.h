@@ -18,8 +18,8 @@ struct fail_reach_rep {
     struct node_mask row;
     struct node_mask fenced; /* By the sender, in the round under way. */
     uint32_t patience_ms;    /* By the delays that the sender has seen. */
-    uint32_t accused;        /* To this node the sender has closed the link for what it sent; or 0. */
-    uint32_t lost;           /* 1: some that it does not reach are lost to it for good. */
+    uint32_t accused; /* To this node the sender has closed the link for what it sent; or 0. */
+    uint32_t lost;    /* 1: some that it does not reach are lost to it for good. */
 };
 SIGNAL_STRUCT(fail_reach_rep, 23);
 

@@ -88,7 +88,8 @@ int main(int argc, char **argv)
         argc, argv,
         "Prints and verifies system files (D1/sysfile.0 and .1 of a data node): which GCI the node "
         "can be restored to, in which incarnation of the cluster, which schema and which list of "
-        "checkpoints of each LDM must be there, and where the logs of all nodes ended. Of two good ones the one with the "
+        "checkpoints of each LDM must be there, and where the logs of all nodes ended. Of two good "
+        "ones the one with the "
         "greater number of its write counts.\vExit code 0: all files are good; 1: a file is "
         "damaged or could not be read; 2: wrong arguments.",
         print_file);

@@ -111,11 +111,11 @@ struct lqh_op {
     uint32_t saved;  /* First segment of key and attrinfo, while waiting. */
     uint32_t key_words;
     uint32_t attr_words;
-    uint32_t redo_words; /* Reserved in the redo log until COMMIT. */
+    uint32_t redo_words;   /* Reserved in the redo log until COMMIT. */
     uint32_t demand;       /* 1 + the place in lqh->demand where it is counted, 0 = nowhere; */
     uint32_t demand_words; /* with so much of the redo log, reserved or waited for. */
-    uint32_t delay_next; /* DELAYED: who came behind, */
-    uint32_t delayed_ms; /* and since when it waits: low bits of now_ms(). */
+    uint32_t delay_next;   /* DELAYED: who came behind, */
+    uint32_t delayed_ms;   /* and since when it waits: low bits of now_ms(). */
     uint32_t refused; /* DELAYED: a node was lost meanwhile; it may be back when its turn comes. */
     uint32_t nodes;   /* All replicas, see LQHKEYREQ. */
     uint32_t gci_hi;  /* COMMITTED: its epoch. */

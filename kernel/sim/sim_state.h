@@ -47,7 +47,7 @@ struct sim_process {
     uint64_t turn_next_us; /* the next one begins then; */
     uint64_t gap_us;       /* the gap before it is not longer than this, */
     uint64_t gap_max_us;   /* and later ones not than this. */
-    bool stopping; /* An orderly stop was asked for; the process ends after this round. */
+    bool stopping;         /* An orderly stop was asked for; the process ends after this round. */
     uint64_t incarnation;
     struct rng rng;
     struct node_config config;

@@ -152,7 +152,8 @@ static void read_many(struct client *client)
         if (ndb_poll(client->ndb, 1000, 1) < 0) die("poll", ndb_error(client->ndb));
     for (uint32_t key = 0; key < client->count; key++) {
         uint32_t value = value_after(key);
-        if (reads[key].code != (value == 0 ? 626 : 0)) wrong("reads", key, (uint32_t)reads[key].code);
+        if (reads[key].code != (value == 0 ? 626 : 0))
+            wrong("reads", key, (uint32_t)reads[key].code);
         if (value != 0 && client->rows[key].value != value)
             wrong("reads", key, client->rows[key].value);
     }

@@ -432,7 +432,8 @@ static void long_lines_and_files_are_refused(void **unused)
                         "c.ini: the file is too large (allowed range 0..1M bytes)");
     config_report_clear(&report);
     assert_null(config_parse_file("/nonexistent/c.ini", &report));
-    assert_string_equal(report.lines[0], "/nonexistent/c.ini: the file cannot be opened: No such file or directory");
+    assert_string_equal(report.lines[0],
+                        "/nonexistent/c.ini: the file cannot be opened: No such file or directory");
     config_report_clear(&report);
 }
 
