@@ -74,6 +74,7 @@ struct mgmd_node {
     uint64_t kept_until;      /* Loop time: until then only given to who asks for this id. */
     uint64_t foreign;         /* Id of another cluster that this data node is of: told once. */
     bool configured;          /* It has its configuration from here. */
+    uint32_t compared;        /* Generation, not from here, that ours has been compared with. */
     uint16_t port;            /* Where it listens; 0 = not known. */
     char address[64];
     uint8_t log_level[NDB_MGM_CATEGORIES];
@@ -211,8 +212,8 @@ int mgmd_identity_begin(struct mgmd *mgmd, const struct cluster_config *config);
 bool mgmd_identity_fresh(const struct mgmd *mgmd, const struct cluster_config *config);
 /* A data node is started, or another server has the same id: it stays. */
 void mgmd_identity_confirm(struct mgmd *mgmd);
-/* A data node, which `runs` or has files, is of this cluster. 0: so is this server, by now; -1
- * with the reason. */
+/* A data node, which `runs` or has files, is of this cluster. 0: so is this server, by now; -1: it
+ * is not, 1: it cannot store that it would be, with the reason. */
 int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, bool runs, char *why,
                         size_t size);
 

@@ -160,14 +160,21 @@ void mgmd_config_behind(struct mgmd *mgmd, uint32_t generation)
     if (generation == 0 || generation == UINT32_MAX) return;
     if (config_count(mgmd->config, CONFIG_MGMD) > 1) return;
     if (generation < own || (generation == own && !mgmd->anew)) {
-        if (mgmd->anew) mgmd_cache_forget(mgmd); /* Nobody runs with what has such a number here. */
+        char path[2300];
+        cache_path(mgmd, generation, path, sizeof(path));
+        if (mgmd->anew) (void)mgmd_remove_file(path); /* It is not what that node runs with. */
         return;
     }
     config_set_generation(mgmd->config, generation + 1);
-    if (mgmd_config_store(mgmd, mgmd->config) == 0)
-        cache_clear(mgmd, generation + 1);
-    else
+    if (mgmd_config_store(mgmd, mgmd->config) != 0) {
         config_set_generation(mgmd->config, own);
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                           "The data nodes run with generation %u, which is lost, and the cache in "
+                           "%s cannot be written: the next change may get a number that is taken",
+                           generation, mgmd->config_dir);
+        return;
+    }
+    cache_clear(mgmd, generation + 1);
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
                        "The data nodes run with generation %u, which is lost: the configuration is "
                        "generation %u",
@@ -309,7 +316,10 @@ static uint32_t cache_owner(const struct mgmd *mgmd)
     for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
         unsigned node;
         unsigned generation;
-        if (sscanf(entry->d_name, "ndb_%u_config.bin.%u", &node, &generation) != 2) continue;
+        int end = 0;
+        if (sscanf(entry->d_name, "ndb_%u_config.bin.%u%n", &node, &generation, &end) != 2 ||
+            entry->d_name[end] != '\0')
+            continue;
         several |= owner != 0 && owner != node;
         owner = node;
     }
@@ -610,6 +620,7 @@ int mgmd_config_start(struct mgmd *mgmd)
     int rc = choose_config(mgmd);
 
     if (rc == 0) mgmd->fresh = mgmd_identity_fresh(mgmd, mgmd->config);
+    if (mgmd->fresh && mgmd->options.cluster_id != 0) mgmd_identity_confirm(mgmd);
     return rc;
 }
 

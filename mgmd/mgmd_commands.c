@@ -549,8 +549,10 @@ static void claim_cluster(struct mgmd_session *session)
                          "node, a data node whose id this session holds, and cluster are needed");
         return;
     }
-    if (mgmd_identity_claim(mgmd, (uint32_t)node, cluster, false, why, sizeof(why)) != 0)
-        mgmd_reply_error(session, NDB_MGM_CONFIG_CHANGE_FAILED, "%s", why);
+    int rc = mgmd_identity_claim(mgmd, (uint32_t)node, cluster, false, why, sizeof(why));
+    if (rc != 0)
+        mgmd_reply_error(session, rc < 0 ? NDB_MGM_CONFIG_CHANGE_FAILED : NDB_MGM_GET_CONFIG_FAILED,
+                         "%s", why);
     else
         ok(session);
 }

@@ -4,10 +4,10 @@
  *
  * A server without any kept configuration cannot tell a new cluster from one whose server has lost
  * its directory. So it makes an id, and is *fresh* until somebody confirms it: a data node that is
- * started, or another management server that is not fresh. As long as it is fresh the first data
- * node that is of another cluster, by its files or as it runs, gives its id to the server. That it
- * is fresh is kept beside the configurations, in a file with the id that it is about. See
- * docs/protocols/management.md.
+ * started or has files of it, the operator, or another management server that is not fresh. As long
+ * as it is fresh the first data node that is of another cluster, by its files or as it runs, gives
+ * its id to the server. That it is fresh is kept beside the configurations, in a file with the id
+ * that it is about. See docs/protocols/management.md.
  */
 #include <ifaddrs.h>
 #include <inttypes.h>
@@ -160,7 +160,10 @@ int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, b
     const char *does = runs ? "runs" : "has files";
     uint64_t own = config_cluster_id(mgmd->config);
 
-    if (cluster_id == own) return 0;
+    if (cluster_id == own) {
+        mgmd_identity_confirm(mgmd);
+        return 0;
+    }
     if (!mgmd->fresh || cluster_id == 0) {
         (void)snprintf(
             why, size,
@@ -174,8 +177,12 @@ int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, b
     set_id(mgmd->config, cluster_id);
     if (mgmd_config_store(mgmd, mgmd->config) != 0) {
         set_id(mgmd->config, own);
-        (void)snprintf(why, size, "the cache in %s cannot be written", mgmd->config_dir);
-        return -1;
+        (void)snprintf(why, size,
+                       "Node %u %s with the cluster id %" PRIu64
+                       ", which this server would take, but the cache in %s cannot be written",
+                       node, does, cluster_id, mgmd->config_dir);
+        tell_foreign(mgmd, node, cluster_id, why);
+        return 1;
     }
     (void)snprintf(why, size,
                    "Node %u %s with the cluster id %" PRIu64

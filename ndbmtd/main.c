@@ -153,7 +153,11 @@ static int claim_cluster(struct process *process)
     uint64_t files = files_cluster(process);
     uint64_t own = config_cluster_id(process->cluster);
     process->bare = files == 0;
-    if (files == 0 || files == own || process->initial) return 0;
+    if (files == 0 || process->initial) return 0;
+    if (files == own) { /* It may be unconfirmed. One that does not know what that is, is not. */
+        (void)ndb_mgm_claim_cluster(process->mgm, process->config.own_node, files);
+        return 0;
+    }
     if (ndb_mgm_claim_cluster(process->mgm, process->config.own_node, files) != 0) {
         int code = ndb_mgm_error_code(process->mgm);
         process_log(process, LOG_LEVEL_ERROR, "%s", ndb_mgm_error_text(process->mgm));

@@ -79,10 +79,19 @@ void port_finder_lost(struct process *process)
 /*
  * A management server that had lost its directory may have given this node the id of a cluster that
  * it has dropped since, for that of other data nodes. A node that had nothing, and is not started,
- * has stored nothing of it: it begins anew, with what the server says now. One that has files is
- * not asked for its opinion: main.c.
+ * has stored nothing of it: it begins anew, with what the server says now, unless that is a fresh
+ * server again, which says something else within seconds. One that has files is not asked for its
+ * opinion: main.c.
  */
-static void follow_cluster(struct process *process, uint64_t *asked_ns)
+#define SAID_AGAIN 5u /* Times, a second apart. */
+
+struct said {
+    uint64_t asked_ns;
+    uint64_t cluster;
+    uint32_t times;
+};
+
+static void follow_cluster(struct process *process, struct said *said)
 {
     char text[160];
     uint8_t *bytes = NULL;
@@ -90,14 +99,16 @@ static void follow_cluster(struct process *process, uint64_t *asked_ns)
     char why[256];
     uint64_t own = config_cluster_id(process->cluster);
     if (!process->bare) return;
-    if (process_now_ns() < *asked_ns + ASK_SELDOM_MS * 1000000ull) return;
-    *asked_ns = process_now_ns();
+    if (process_now_ns() < said->asked_ns + ASK_SELDOM_MS * 1000000ull) return;
+    said->asked_ns = process_now_ns();
     if (ndb_mgm_get_configuration(process->mgm, &bytes, &size) != 0) return;
     struct cluster_config *config = config_decode(bytes, size, why, sizeof why);
     free(bytes);
     uint64_t theirs = config == NULL ? own : config_cluster_id(config);
     config_free(config);
-    if (theirs == own || !process->bare) return;
+    said->times = theirs == said->cluster ? said->times + 1 : 1;
+    said->cluster = theirs;
+    if (theirs == own || said->times < SAID_AGAIN || !process->bare) return;
     snprintf(text, sizeof text,
              "the management server goes on with the cluster %llu instead of %llu; this node has "
              "nothing of either",
@@ -111,11 +122,11 @@ static void *port_finder_main(void *argument)
 {
     struct process *process = argument;
     uint16_t known[NODE_ID_MAX + 1] = {0};
-    uint64_t asked_ns = 0;
+    struct said said = {0};
     bool complete;
     do {
         complete = reconnect(process) && ask_all(process, known);
-        if (ndb_mgm_is_connected(process->mgm)) follow_cluster(process, &asked_ns);
+        if (ndb_mgm_is_connected(process->mgm)) follow_cluster(process, &said);
     } while (wait_ms(process, pause_ms(process, complete)));
     return NULL;
 }

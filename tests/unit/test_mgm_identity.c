@@ -116,6 +116,19 @@ static void a_node_that_is_not_started_confirms_nothing(void **state)
     assert_int_equal(waitpid(fake, &status, 0), fake);
 }
 
+static void files_of_its_own_cluster_confirm_it(void **state)
+{
+    struct server *server = *state;
+    uint64_t cluster = cluster_of(server);
+
+    assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_NDB, 1, NULL), 1);
+    assert_int_equal(ndb_mgm_claim_cluster(server->handle, 1, cluster), 0);
+    assert_false(file_exists(server, MARK));
+    assert_int_equal(ndb_mgm_claim_cluster(server->handle, 1, 5), -1);
+    assert_int_equal(ndb_mgm_error_code(server->handle), NDB_MGM_CONFIG_CHANGE_FAILED);
+    assert_true(cluster_of(server) == cluster);
+}
+
 static void an_id_that_is_ordered_is_that_of_the_cache(void **state)
 {
     struct server *server = *state;
@@ -155,6 +168,7 @@ int main(void)
         WITH_SERVER(a_fresh_server_goes_on_with_files),
         WITH_SERVER(a_server_with_a_data_node_keeps_its_id),
         WITH_SERVER(a_node_that_is_not_started_confirms_nothing),
+        WITH_SERVER(files_of_its_own_cluster_confirm_it),
         WITH_SERVER(an_id_that_is_ordered_is_that_of_the_cache),
         WITH_SERVER(a_missing_file_is_replaced_by_the_cache),
     };
