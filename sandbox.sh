@@ -66,7 +66,8 @@ build() {
         say "Building $files files, about $((files / 4 / $(nproc) + 1)) s (what the compiler says: build/build.log)"
     fi
     if ! cmake --build build -j "$(nproc)" "${targets[@]}" 2>"$log.errors" | tee "$log" | progress; then
-        grep -E -A 20 'FAILED|error:' "$log" "$log.errors" | head -n 60
+        { grep -h -E -A 20 'FAILED|error:|undefined reference' "$log" "$log.errors" || tail -n 20 "$log" "$log.errors"; } | head -n 60 || true
+        echo "The build has failed; all of it is in $log and $log.errors"
         exit 1
     fi
     [ "$files" -le 20 ] || echo "Built in $((SECONDS - begin)) s: build/bin"

@@ -34,6 +34,15 @@ static void make_room(struct api_tx *tx)
     }
 }
 
+/* Rows of a committed transaction are lost. Who changed nothing may do all of it again. */
+static uint32_t lost_rows_error(const struct api_tx *tx)
+{
+    for (const struct api_op *op = tx->first; op != NULL; op = op->next) {
+        if (op->changes) return ERR_COMMITTED_READS_LOST;
+    }
+    return ERR_READ_NODE_FAILURE;
+}
+
 /* Everything is answered except rows that a lost node may have been about to send: they will not
  * come any more. */
 void api_tx_give_up_lost_rows(struct api_tx *tx)
@@ -51,7 +60,7 @@ void api_tx_give_up_lost_rows(struct api_tx *tx)
     }
     if (!any) return;
     if (tx->outcome == API_COMMITTED) {
-        tx->error = ERR_COMMITTED_READS_LOST;
+        tx->error = lost_rows_error(tx);
     } else if (tx->batch_error == 0) {
         tx->batch_error = ERR_READ_NODE_FAILURE;
     }
@@ -262,7 +271,7 @@ static void expire(struct api_tx *tx)
         api_tx_leave_rolling_back(tx);
         api_tx_fail(tx, ERR_REQUEST_TIMEOUT, API_ABORTED);
     } else if (tx->outcome == API_COMMITTED) {
-        api_tx_fail(tx, ERR_COMMITTED_READS_LOST, API_COMMITTED);
+        api_tx_fail(tx, lost_rows_error(tx), API_COMMITTED);
     } else if (tx->state == TX_ASKING) {
         api_tx_fail(tx, ERR_REQUEST_TIMEOUT, API_UNKNOWN);
     } else if (tx->doubt) {

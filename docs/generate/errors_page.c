@@ -64,7 +64,7 @@ static const struct {
 #undef EXIT_CODE
 };
 
-/* Of which room the numbers from `first` on are. */
+/* A part has the numbers from its `first` on, to that of the next part. */
 static const struct {
     uint32_t first;
     const char *title;

@@ -249,8 +249,7 @@ static bool execute_items(struct run *run, struct session *session, enum lock_mo
         last = last != 0 ? last : waiting.error;
         if (session->tx != NULL) api_tx_close(session->tx);
         session->tx = NULL;
-        if (waiting.outcome == API_COMMITTED && waiting.error != ERR_COMMITTED_READS_LOST)
-            return true;
+        if (waiting.outcome == API_COMMITTED && waiting.error == 0) return true;
         if (failed(run)) return false;
         if (last == ERR_ROW_NOT_FOUND) return false;
         if (!error_allowed(run, last)) {

@@ -365,7 +365,7 @@ static void were_read(void *context, struct api_tx *tx)
     struct session *session = context;
     struct model_alter *model = model_of(session);
     uint32_t error = api_tx_error(tx);
-    bool done = api_tx_outcome(tx) == API_COMMITTED && error != ERR_COMMITTED_READS_LOST;
+    bool done = api_tx_outcome(tx) == API_COMMITTED && error == 0;
     if (done && !lost_meanwhile(session)) check_rows(session, tx);
     close_tx(session);
     if (lost_meanwhile(session) || (!done && !error_allowed(session->client->run, error)))

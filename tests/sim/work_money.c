@@ -27,7 +27,7 @@ bool still_active(struct session *session)
 /* Committed, but rows that were read got lost with a link. */
 bool rows_lost(struct session *session)
 {
-    return api_tx_error(session->tx) == ERR_COMMITTED_READS_LOST;
+    return api_tx_outcome(session->tx) == API_COMMITTED && api_tx_error(session->tx) != 0;
 }
 
 static void need_rows(struct session *session)

@@ -320,7 +320,7 @@ static void rows_lost_with_their_room(void **state)
     fake_keyconf(reads.fake, 1, reads.connect, api_tx_id(reads.tx), true);
     assert_int_equal(reads.done, 1);
     assert_int_equal(api_tx_outcome(reads.tx), API_COMMITTED);
-    assert_int_equal(api_tx_error(reads.tx), ERR_COMMITTED_READS_LOST);
+    assert_int_equal(api_tx_error(reads.tx), ERR_READ_NODE_FAILURE); /* It has changed nothing. */
     end_reads(&reads);
 }
 

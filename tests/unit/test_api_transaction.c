@@ -512,7 +512,7 @@ static void reads_and_lost_nodes(void **state)
     fake_link_down(fake, 3 - node); /* A replica that may have had the row. */
     assert_int_equal(done, 2);
     assert_int_equal(api_tx_outcome(tx), API_COMMITTED);
-    assert_int_equal(api_tx_error(tx), ERR_COMMITTED_READS_LOST);
+    assert_int_equal(api_tx_error(tx), ERR_READ_NODE_FAILURE);
     api_tx_close(tx);
     idle(fake);
     api_table_release(table);
