@@ -285,6 +285,7 @@ uint32_t api_tx_ask(struct api_tx *tx, uint32_t timeout_ms, api_tx_done done, vo
 
 enum api_outcome api_tx_outcome(const struct api_tx *tx);
 bool api_tx_in_flight(const struct api_tx *tx);
+bool api_tx_changed(const struct api_tx *tx);            /* One of its operations is not a read. */
 uint32_t api_tx_error(const struct api_tx *tx);          /* What ended it, 0 = nothing. */
 struct api_op *api_tx_error_op(const struct api_tx *tx); /* NULL = no single operation. */
 /* TC_OPERATIONS_LIMIT (234), TRANSACTION_TOO_BIG (261): so many operations, or changes, fit into a

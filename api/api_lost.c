@@ -34,13 +34,11 @@ static void make_room(struct api_tx *tx)
     }
 }
 
-/* Rows of a committed transaction are lost. Who changed nothing may do all of it again. */
-static uint32_t lost_rows_error(const struct api_tx *tx)
+/* Rows of a committed transaction have not come, because of `error`. Who changed nothing may do all
+ * of it again and is told that one. */
+static uint32_t committed_error(const struct api_tx *tx, uint32_t error)
 {
-    for (const struct api_op *op = tx->first; op != NULL; op = op->next) {
-        if (op->changes) return ERR_COMMITTED_READS_LOST;
-    }
-    return ERR_READ_NODE_FAILURE;
+    return api_tx_changed(tx) ? ERR_COMMITTED_READS_LOST : error;
 }
 
 /* Everything is answered except rows that a lost node may have been about to send: they will not
@@ -60,7 +58,7 @@ void api_tx_give_up_lost_rows(struct api_tx *tx)
     }
     if (!any) return;
     if (tx->outcome == API_COMMITTED) {
-        tx->error = lost_rows_error(tx);
+        tx->error = committed_error(tx, ERR_READ_NODE_FAILURE);
     } else if (tx->batch_error == 0) {
         tx->batch_error = ERR_READ_NODE_FAILURE;
     }
@@ -271,7 +269,7 @@ static void expire(struct api_tx *tx)
         api_tx_leave_rolling_back(tx);
         api_tx_fail(tx, ERR_REQUEST_TIMEOUT, API_ABORTED);
     } else if (tx->outcome == API_COMMITTED) {
-        api_tx_fail(tx, lost_rows_error(tx), API_COMMITTED);
+        api_tx_fail(tx, committed_error(tx, ERR_REQUEST_TIMEOUT), API_COMMITTED);
     } else if (tx->state == TX_ASKING) {
         api_tx_fail(tx, ERR_REQUEST_TIMEOUT, API_UNKNOWN);
     } else if (tx->doubt) {

@@ -133,6 +133,13 @@ bool api_tx_in_flight(const struct api_tx *tx)
 {
     return tx->state != TX_IDLE;
 }
+bool api_tx_changed(const struct api_tx *tx)
+{
+    const struct api_op *op = tx->first;
+    while (op != NULL && !op->changes)
+        op = op->next;
+    return op != NULL;
+}
 uint32_t api_tx_error(const struct api_tx *tx)
 {
     return tx->error;
