@@ -4,9 +4,11 @@
 #
 # run.sh PART SOURCE_DIR BUILD_DIR [SECONDS]
 #
-#   address undefined thread   gcc's sanitizer: unit tests, then sim --seeds=1..50; address: also 20,000 attacks
-#                              on the sockets of real processes, 200,000 damaged requests to ndb_memcached of each kind;
-#                              thread: ndb_memcached with its clients
+#   address undefined          gcc's sanitizer (address,undefined: both in one build): unit tests, then sim --seeds=1..50;
+#                              address: also 20,000 attacks on the sockets of real processes, 200,000 damaged requests to
+#                              ndb_memcached of each kind
+#   thread                     unit tests that start threads or processes, data nodes with many threads, and ndb_memcached
+#                              with its clients: all other tests, and the simulator, have one thread, in which nothing races
 #   valgrind                   memcheck over the unit tests
 #   clang                      the whole tree compiles with clang's warnings
 #   fuzz                       every libFuzzer target, SECONDS each (60)
@@ -15,7 +17,7 @@
 # A variant is built in BUILD_DIR/variant-PART and kept there: the next run builds what has changed.
 # Environment: JOBS (number of CPUs), SEEDS (50), ATTACKS (20000).
 set -u
-usage="usage: run.sh address|undefined|thread|valgrind|clang|fuzz|all SOURCE_DIR BUILD_DIR [SECONDS]"
+usage="usage: run.sh address|undefined|address,undefined|thread|valgrind|clang|fuzz|all SOURCE_DIR BUILD_DIR [SECONDS]"
 part=${1:?$usage}
 source_dir=${2:?$usage}
 build_dir=${3:?$usage}
@@ -56,9 +58,17 @@ each() {
 }
 
 # Programs that a unit test starts are of the variant as well, as all of them are built here.
-unit_tests() {
+unit_tests() { # option of ctest...
     say "unit tests"
-    (cd "$dir" && ctest -L '^unit$' -j "$jobs" --output-on-failure) || exit 1
+    (cd "$dir" && ctest -L '^unit$' -j "$jobs" --output-on-failure "$@") || exit 1
+}
+
+# Unit tests with several threads, as a regular expression: they, or the client library, start one; or they start programs.
+with_threads() {
+    local test starts='^ +U (pthread_create|fork|vfork|exec[a-z]+|posix_spawnp?|popen|system|ndb_[a-z_]+)(@|$)'
+    for test in "$dir"/bin/test_*; do
+        nm -u "$test" | grep -qE "$starts" && basename "$test"
+    done | paste -sd '|' | sed 's/.*/^(&)$/'
 }
 
 # One process a seed: a run over many gives each of them the time that it needs without a sanitizer.
@@ -81,7 +91,10 @@ memcached_attacked() {
         "$source_dir/tests/cluster/memcached_hostile.sh" "$dir/bin" || exit 1
 }
 
-memcached_raced() {
+# Real processes with several threads.
+raced() {
+    say "data nodes with many threads, under load"
+    "$source_dir/tests/cluster/process_threads_tsan.sh" "$dir/bin" || exit 1
     say "clients of ndb_memcached"
     "$source_dir/tests/cluster/memcached_tsan.sh" "$dir/bin" || exit 1
 }
@@ -91,10 +104,14 @@ sanitizer() {
     export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0
     export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
     export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+    if [ "$part" = thread ]; then
+        unit_tests -R "$(with_threads)"
+        raced
+        return
+    fi
     unit_tests
     seeds
-    [ "$part" != address ] || { attacked && memcached_attacked; }
-    [ "$part" != thread ] || memcached_raced
+    [[ $part != *address* ]] || { attacked && memcached_attacked; }
 }
 
 # The attacks in one process are as many as memcheck can do in a minute or two.
@@ -151,7 +168,7 @@ all() {
 }
 
 case $part in
-address | undefined | thread) sanitizer ;;
+address | undefined | address,undefined | thread) sanitizer ;;
 valgrind) memcheck ;;
 clang) build -DCMAKE_C_COMPILER=clang ;;
 fuzz) fuzz ;;
