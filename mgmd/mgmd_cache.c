@@ -137,20 +137,29 @@ int mgmd_config_store(struct mgmd *mgmd, const struct cluster_config *config)
     return rc;
 }
 
-/* Removes the generations below `generation`. */
-static void cache_clear(struct mgmd *mgmd, uint32_t generation)
+/* Removes the generations below `below`, but not `kept`. */
+static void cache_clear(struct mgmd *mgmd, uint32_t below, uint32_t kept)
 {
     char path[2300];
 
-    while ((generation = cache_newest(mgmd, generation)) != 0) {
-        cache_path(mgmd, generation, path, sizeof(path));
-        (void)unlink(path);
+    while ((below = cache_newest(mgmd, below)) != 0) {
+        cache_path(mgmd, below, path, sizeof(path));
+        if (below != kept) (void)unlink(path);
     }
+}
+
+/* This configuration takes the place of all that are kept. They go when it is there: whoever cannot
+ * write, or is killed, still has the cluster's id. */
+static int store_alone(struct mgmd *mgmd, const struct cluster_config *config)
+{
+    if (mgmd_config_store(mgmd, config) != 0) return -1;
+    cache_clear(mgmd, UINT32_MAX, config_generation(config));
+    return 0;
 }
 
 void mgmd_cache_forget(struct mgmd *mgmd)
 {
-    cache_clear(mgmd, config_generation(mgmd->config));
+    cache_clear(mgmd, config_generation(mgmd->config), 0);
 }
 
 void mgmd_config_behind(struct mgmd *mgmd, uint32_t generation)
@@ -174,7 +183,7 @@ void mgmd_config_behind(struct mgmd *mgmd, uint32_t generation)
                            generation, mgmd->config_dir);
         return;
     }
-    cache_clear(mgmd, generation + 1);
+    cache_clear(mgmd, generation + 1, 0);
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
                        "The data nodes run with generation %u, which is lost: the configuration is "
                        "generation %u",
@@ -243,13 +252,13 @@ static bool other_cluster_wanted(const struct mgmd *mgmd, const struct cluster_c
     return wanted != 0 && wanted != config_cluster_id(cached) && !mgmd->options.initial;
 }
 
-/* Gives the new configuration its generation and identity and stores it. */
+/* Gives the new configuration its generation and identity and stores it; generation 1 alone. */
 static int adopt(struct mgmd *mgmd, struct cluster_config *config,
                  const struct cluster_config *cached, uint32_t generation)
 {
     config_set_generation(config, generation);
     mgmd_identity_give(mgmd, config, cached);
-    return mgmd_config_store(mgmd, config);
+    return generation == 1 ? store_alone(mgmd, config) : mgmd_config_store(mgmd, config);
 }
 
 /* Both exist: compare, and say which one is used. Consumes both; the winner becomes the server's.
@@ -267,7 +276,6 @@ static int choose(struct mgmd *mgmd, struct cluster_config *file, struct cluster
                             config_cluster_id(cached));
     }
     if (mgmd->options.initial) {
-        cache_clear(mgmd, UINT32_MAX);
         mgmd->anew = true;
         cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
                            "--initial: cached configurations removed, %s becomes generation 1",
@@ -408,7 +416,6 @@ static int join_servers(struct mgmd *mgmd, const struct cluster_config *file,
                 "runs (%s). Start with its file; to change it, run ndb_mgmd --reload at node %u",
                 mgmd->options.config_file, config_generation(theirs), from, what,
                 config_section_node(config_next_node(theirs, 0, CONFIG_MGMD)));
-        if (mgmd->options.initial || cached != NULL) cache_clear(mgmd, UINT32_MAX);
         if (theirs_fresh && mgmd_identity_begin(mgmd, theirs) != 0) return -1;
     } else if (config_generation(theirs) == config_generation(cached) &&
                !config_equal(theirs, cached, what, sizeof(what))) {
@@ -421,7 +428,7 @@ static int join_servers(struct mgmd *mgmd, const struct cluster_config *file,
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
                        "Generation %u is taken from management server %u",
                        config_generation(theirs), from);
-    return mgmd_config_store(mgmd, theirs);
+    return first ? store_alone(mgmd, theirs) : mgmd_config_store(mgmd, theirs);
 }
 
 /* The first start of a cluster makes its id. If there was one before, and what is left shows it, it
@@ -440,7 +447,6 @@ static int first_start(struct mgmd *mgmd, struct cluster_config *file)
             "start with their files under another one. Bring a file back, or start another "
             "management server first; with --initial the data nodes are asked for it",
             mgmd->config_dir);
-    if (mgmd->options.initial) cache_clear(mgmd, UINT32_MAX);
     mgmd->anew = true;
     config_set_generation(file, 1);
     mgmd_identity_give(mgmd, file, NULL);
@@ -454,7 +460,7 @@ static int first_start(struct mgmd *mgmd, struct cluster_config *file)
         (void)fprintf(stderr, begins, mgmd->config_dir, config_cluster_id(file));
         (void)fprintf(stderr, "\n");
     }
-    return mgmd_config_store(mgmd, file);
+    return store_alone(mgmd, file);
 }
 
 /* The file says something else than what the servers have agreed on. */
@@ -543,8 +549,8 @@ int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config, bool any_
         if (leaves) mgmd_exit(mgmd, 0);
         return 1;
     }
-    if (!same) cache_clear(mgmd, UINT32_MAX); /* What this server has made counts no more. */
-    if (mgmd_config_store(mgmd, config) != 0) return -1;
+    /* Of another cluster: what this server has made counts no more. */
+    if ((same ? mgmd_config_store(mgmd, config) : store_alone(mgmd, config)) != 0) return -1;
     config_free(mgmd->config);
     mgmd->config = config;
     mgm_link_update(mgmd->link);

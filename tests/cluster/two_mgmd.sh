@@ -313,3 +313,35 @@ want_text err 'generation 3 of management server 50, which runs, is of another c
 cmp -s "$BOX/kept" "$BOX/mgm50/ndb_50_config.bin.3" && [ ! -e "$BOX/mgm/ndb_49_config.bin.2" ] || fail "a refused server has changed a configuration"
 kill "${SERVER[50]}"
 ended "${SERVER[50]}" || fail "management server 50 ends with exit code $?"
+
+say "two new servers that are told different ids at the same time are both sure: they say so, and nothing is changed"
+rm -rf "$BOX/mgm" "$BOX/mgm50"
+mkdir "$BOX/mgm" "$BOX/mgm50"
+config "$BOX/config49.ini"
+cp "$BOX/config49.ini" "$BOX/config50.ini"
+server 49
+listens 49
+server 50
+listens 50
+until_log 49 'Management server 50 .* answers, generation 1'
+until_log 50 'Management server 49 .* answers, generation 1'
+exec 5<>"/dev/tcp/127.0.0.1/$PORT_A" 6<>"/dev/tcp/127.0.0.1/$PORT_B"
+for fd in 5 6; do
+    printf 'get nodeid\nnodetype: NDB\nnodeid: %s\n\n' $((fd - 4)) >&$fd
+    timeout 60 sed '/^$/q' <&$fd | grep -q "^nodeid: $((fd - 4))\$" || fail "no node id $((fd - 4))"
+done
+kill -STOP "${SERVER[49]}" "${SERVER[50]}" # What each is told is there before it has heard of the other's.
+printf 'claim cluster\nnode: 1\ncluster: 1111\n\n' >&5
+printf 'claim cluster\nnode: 2\ncluster: 2222\n\n' >&6
+kill -CONT "${SERVER[49]}" "${SERVER[50]}"
+for fd in 5 6; do timeout 60 sed '/^$/q' <&$fd | grep -q '^result: Ok' || fail "claim of node $((fd - 4)) is refused"; done
+exec 5<&- 6<&-
+until_log 49 'ALERT.* Management server 50 has the cluster id 2222, this one has 1111: stop all management servers'
+until_log 50 'ALERT.* Management server 49 has the cluster id 1111, this one has 2222: stop all management servers'
+config "$BOX/config49.ini" 'MaxNoOfConcurrentScans=340'
+ask 49 'reload config'
+grep -q 'result: 4011 management server 50' "$BOX/out" || fail "changed, though 50 has another cluster: $(cat "$BOX/out")"
+server_state 49 1
+server_state 50 1
+for id in 49 50; do kill "${SERVER[$id]}"; done
+for id in 49 50; do ended "${SERVER[$id]}" || fail "management server $id ends with exit code $?"; done

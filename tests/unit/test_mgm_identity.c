@@ -14,8 +14,11 @@ static uint64_t cluster_of(const struct server *server)
 
 static void await_log(struct server *server, const char *text)
 {
-    while (!log_has(server, text))
+    bool has = false;
+
+    for (uint32_t i = 0; i < 1000000 && !(has = log_has(server, text)); i++)
         assert_int_equal(ndb_mgm_get_mgmd_nodeid(server->handle), 49);
+    assert_true(has);
 }
 
 static void a_fresh_server_goes_on_with_a_node_that_runs(void **state)
@@ -129,6 +132,56 @@ static void files_of_its_own_cluster_confirm_it(void **state)
     assert_true(cluster_of(server) == cluster);
 }
 
+/* A directory where the file would be written first. */
+static void block_cache(const struct server *server, bool blocked)
+{
+    char path[128];
+
+    (void)snprintf(path, sizeof(path), "%s/ndb_49_config.bin.1.tmp", server->directory);
+    assert_int_equal(blocked ? mkdir(path, 0700) : rmdir(path), 0);
+}
+
+static void an_id_that_cannot_be_kept_is_not_taken(void **state)
+{
+    struct server *server = *state;
+    uint64_t cluster = cluster_of(server);
+
+    assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_NDB, 1, NULL), 1);
+    block_cache(server, true);
+    assert_int_equal(ndb_mgm_claim_cluster(server->handle, 1, 5), -1);
+    assert_non_null(strstr(ndb_mgm_error_text(server->handle), "cannot be written"));
+    assert_true(cluster_of(server) == cluster);
+    assert_true(file_exists(server, MARK));
+    block_cache(server, false);
+    assert_int_equal(ndb_mgm_claim_cluster(server->handle, 1, 5), 0);
+    assert_true(cluster_of(server) == 5);
+}
+
+/* What is kept goes when the new one is there: an order that fails leaves the cluster its id. */
+static void an_initial_that_cannot_be_stored_costs_nothing(void **state)
+{
+    struct server *server = *state;
+    uint64_t cluster = cluster_of(server);
+
+    write_config(server, "DataMemory=64M\n");
+    assert_int_equal(ndb_mgm_reload_config(server->handle, NULL), 2);
+    stop_server(server);
+    block_cache(server, true);
+    assert_int_equal(launch(server, "--initial"), 1);
+    block_cache(server, false);
+    assert_int_equal(launch(server, NULL), -1);
+    server->handle = connect_to(server);
+    uint64_t now;
+    assert_int_equal(generation_of(server, &now), 2);
+    assert_true(now == cluster);
+    stop_server(server);
+    assert_int_equal(launch(server, "--initial"), -1);
+    server->handle = connect_to(server);
+    assert_int_equal(generation_of(server, &now), 1);
+    assert_true(now == cluster);
+    assert_false(file_exists(server, "ndb_49_config.bin.2"));
+}
+
 static void an_id_that_is_ordered_is_that_of_the_cache(void **state)
 {
     struct server *server = *state;
@@ -169,6 +222,8 @@ int main(void)
         WITH_SERVER(a_server_with_a_data_node_keeps_its_id),
         WITH_SERVER(a_node_that_is_not_started_confirms_nothing),
         WITH_SERVER(files_of_its_own_cluster_confirm_it),
+        WITH_SERVER(an_id_that_cannot_be_kept_is_not_taken),
+        WITH_SERVER(an_initial_that_cannot_be_stored_costs_nothing),
         WITH_SERVER(an_id_that_is_ordered_is_that_of_the_cache),
         WITH_SERVER(a_missing_file_is_replaced_by_the_cache),
     };
