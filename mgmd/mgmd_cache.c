@@ -419,6 +419,7 @@ static int join_servers(struct mgmd *mgmd, const struct cluster_config *file,
         if (theirs_fresh && mgmd_identity_begin(mgmd, theirs) != 0) return -1;
     } else if (config_generation(theirs) == config_generation(cached) &&
                !config_equal(theirs, cached, what, sizeof(what))) {
+        if (theirs_fresh && !fresh) return 1;
         return refuse_start(mgmd,
                             "generation %u of management server %u, which runs, is another "
                             "configuration than this one's (%s). Start with its file and --initial",

@@ -158,6 +158,7 @@ int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, b
                         size_t size)
 {
     const char *does = runs ? "runs" : "has files";
+    bool alone = config_count(mgmd->config, CONFIG_MGMD) == 1;
     uint64_t own = config_cluster_id(mgmd->config);
 
     if (cluster_id == own) {
@@ -168,9 +169,11 @@ int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, b
         (void)snprintf(
             why, size,
             "Node %u %s with the cluster id %" PRIu64 ", this management server has %" PRIu64
-            ". If the node's is the right one, stop this server and start it with --initial "
-            "--cluster-id=%" PRIu64 "; else the node has another cluster's files",
-            node, does, cluster_id, own, cluster_id);
+            ". If the node's is the right one, stop %s with --initial --cluster-id=%" PRIu64
+            "; else the node has another cluster's files",
+            node, does, cluster_id, own,
+            alone ? "this server and start it" : "all management servers and start them",
+            cluster_id);
         tell_foreign(mgmd, node, cluster_id, why);
         return -1;
     }

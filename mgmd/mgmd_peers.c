@@ -153,7 +153,8 @@ static void conflict(struct mgmd *mgmd, const struct mgmd_peer *peer, const char
 }
 
 /* This server is fresh and the other one is not: what that one has counts, cluster and all. */
-static void take_cluster(struct mgmd *mgmd, struct mgmd_peer *peer, struct cluster_config *config)
+static void take_cluster(struct mgmd *mgmd, struct mgmd_peer *peer, struct cluster_config *config,
+                         const char *what)
 {
     uint64_t own = config_cluster_id(mgmd->config);
 
@@ -162,11 +163,17 @@ static void take_cluster(struct mgmd *mgmd, struct mgmd_peer *peer, struct clust
         return;
     }
     mgmd_identity_confirm(mgmd);
-    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
-                       "This server goes on with the cluster %" PRIu64
-                       " and generation %u of management server %u, and drops the cluster id that "
-                       "it has made (%" PRIu64 ")",
-                       config_cluster_id(config), config_generation(config), peer->node, own);
+    if (own == config_cluster_id(config))
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                           "This server goes on with generation %u of management server %u, and "
+                           "drops the one that it has begun with (%s)",
+                           config_generation(config), peer->node, what);
+    else
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                           "This server goes on with the cluster %" PRIu64
+                           " and generation %u of management server %u, and drops the cluster id "
+                           "that it has made (%" PRIu64 ")",
+                           config_cluster_id(config), config_generation(config), peer->node, own);
 }
 
 static void take_config(struct mgmd *mgmd, struct mgmd_peer *peer)
@@ -183,11 +190,12 @@ static void take_config(struct mgmd *mgmd, struct mgmd_peer *peer)
     }
     uint32_t generation = config_generation(config);
     bool same = config_equal(mgmd->config, config, what, sizeof(what));
-    bool foreign = config_cluster_id(config) != config_cluster_id(mgmd->config);
-    if (foreign && !mgmd->fresh && peer->job.fresh) {
+    bool differs = config_cluster_id(config) != config_cluster_id(mgmd->config) ||
+                   (generation == config_generation(mgmd->config) && !same);
+    if (differs && !mgmd->fresh && peer->job.fresh) {
         config_free(config); /* It will take ours. */
-    } else if (foreign && mgmd->fresh && !peer->job.fresh) {
-        take_cluster(mgmd, peer, config);
+    } else if (differs && mgmd->fresh && !peer->job.fresh) {
+        take_cluster(mgmd, peer, config, what);
     } else if (generation == config_generation(mgmd->config)) {
         if (same)
             peer->equal = peer->job.digest;
@@ -249,10 +257,10 @@ static void answered(uv_work_t *work, int status)
         peer->seen = uv_now(mgmd->loop);
         peer->generation = peer->job.generation;
         learn_ports(mgmd, peer->job.ports);
-        if (peer->job.cluster == config_cluster_id(mgmd->config) && !peer->job.fresh)
-            mgmd_identity_confirm(mgmd);
         tell_other_cluster(mgmd, peer);
         if (peer->job.bytes != NULL) take_config(mgmd, peer);
+        if (peer->job.cluster == config_cluster_id(mgmd->config) && !peer->job.fresh)
+            mgmd_identity_confirm(mgmd);
     } else if (peer->alive && !mgmd->stopping &&
                ndb_mgm_error_code(peer->handle) == NDB_MGM_COULD_NOT_CONNECT) {
         lost(mgmd, peer);

@@ -335,6 +335,8 @@ printf 'claim cluster\nnode: 1\ncluster: 1111\n\n' >&5
 printf 'claim cluster\nnode: 2\ncluster: 2222\n\n' >&6
 kill -CONT "${SERVER[49]}" "${SERVER[50]}"
 for fd in 5 6; do timeout 60 sed '/^$/q' <&$fd | grep -q '^result: Ok' || fail "claim of node $((fd - 4)) is refused"; done
+printf 'claim cluster\nnode: 1\ncluster: 3333\n\n' >&5
+timeout 60 sed '/^$/q' <&5 | grep -q 'stop all management servers and start them with --initial --cluster-id=3333' || fail "the cure of two servers is another one"
 exec 5<&- 6<&-
 until_log 49 'ALERT.* Management server 50 has the cluster id 2222, this one has 1111: stop all management servers'
 until_log 50 'ALERT.* Management server 49 has the cluster id 1111, this one has 2222: stop all management servers'
@@ -345,3 +347,34 @@ server_state 49 1
 server_state 50 1
 for id in 49 50; do kill "${SERVER[$id]}"; done
 for id in 49 50; do ended "${SERVER[$id]}" || fail "management server $id ends with exit code $?"; done
+
+say "a server that has lost its directory, and has an edited file, gives way to the one that is sure of the cluster"
+for sure in 49 50; do
+    other=$((99 - sure))
+    rm -rf "$BOX/mgm" "$BOX/mgm50"
+    mkdir "$BOX/mgm" "$BOX/mgm50"
+    config "$BOX/config$sure.ini"
+    config "$BOX/config$other.ini" 'MaxNoOfConcurrentScans=350'
+    server "$sure"
+    listens "$sure"
+    ask "$sure" 'get mgmd state'
+    id=$(sed -n 's/^cluster: //p' "$BOX/out")
+    exec 5<>"/dev/tcp/127.0.0.1/$(port_of "$sure")"
+    printf 'get nodeid\nnodetype: NDB\nnodeid: 1\n\nclaim cluster\nnode: 1\ncluster: %s\n\n' "$id" >&5
+    timeout 60 sed '/^result: Ok$/q' <&5 | grep -q '^result: Ok' || fail "server $sure is not sure of its own id"
+    exec 5<&-
+    kill "${SERVER[$sure]}"
+    ended "${SERVER[$sure]}" || fail "management server $sure ends with exit code $?"
+    server "$other"
+    listens "$other"
+    server "$sure" # It is not refused, and the other one takes what it has.
+    listens "$sure"
+    until_log "$other" "This server goes on with generation 1 of management server $sure, and drops the one that it has begun with"
+    ask "$sure" 'get mgmd state'
+    digest=$(grep '^digest' "$BOX/out")
+    ask "$other" 'get mgmd state'
+    grep -qF "$digest" "$BOX/out" || fail "server $other has another configuration than $sure: $(cat "$BOX/out")"
+    grep -q '^fresh: 0' "$BOX/out" || fail "server $other is not sure: $(cat "$BOX/out")"
+    for n in 49 50; do kill "${SERVER[$n]}"; done
+    for n in 49 50; do ended "${SERVER[$n]}" || fail "management server $n ends with exit code $?"; done
+done
