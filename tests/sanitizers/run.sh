@@ -25,7 +25,7 @@ seconds=${4:-60}
 jobs=${JOBS:-$(nproc)}
 seeds=${SEEDS:-50}
 attacks=${ATTACKS:-20000}
-dir=$build_dir/variant-$part
+dir=$build_dir/variant-${part/,/+} # No comma: the linker splits its options there.
 targets=() # None: all.
 
 say() { echo "$(date +%T) $part: $*"; }
