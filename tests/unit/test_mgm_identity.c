@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/mgm_server.h"
 
+#include <time.h>
+
 #define MARK "ndb_49_new_cluster"
 
 static uint64_t cluster_of(const struct server *server)
@@ -182,6 +184,72 @@ static void an_initial_that_cannot_be_stored_costs_nothing(void **state)
     assert_false(file_exists(server, "ndb_49_config.bin.2"));
 }
 
+/* As if its directory had been lost. */
+static void forget_all(const struct server *server)
+{
+    char path[400];
+    DIR *directory = opendir(server->directory);
+
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        (void)snprintf(path, sizeof(path), "%s/%s", server->directory, entry->d_name);
+        if (strncmp(entry->d_name, "ndb_49_", 7) == 0) assert_int_equal(unlink(path), 0);
+    }
+    (void)closedir(directory);
+}
+
+/* Claims in a process of its own; the server is killed so many microseconds later. */
+static void claim_and_kill(struct server *server, uint32_t delay_us)
+{
+    struct timespec begin;
+    struct timespec now;
+    int status;
+
+    assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_NDB, 1, NULL), 1);
+    pid_t claimer = fork();
+    assert_true(claimer >= 0);
+    if (claimer == 0) {
+        (void)ndb_mgm_claim_cluster(server->handle, 1, 5);
+        _exit(0);
+    }
+    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &begin), 0);
+    do {
+        assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &now), 0);
+    } while ((now.tv_sec - begin.tv_sec) * 1000000 + (now.tv_nsec - begin.tv_nsec) / 1000 <
+             delay_us);
+    assert_int_equal(kill(server->pid, SIGKILL), 0);
+    assert_int_equal(waitpid(server->pid, &status, 0), server->pid);
+    assert_int_equal(waitpid(claimer, &status, 0), claimer);
+    server->pid = 0;
+    stop_server(server);
+}
+
+/* It has the one id or the other, and knows whether it is sure of it. */
+static void a_kill_while_it_takes_an_id_costs_nothing(void **state)
+{
+    struct server *server = *state;
+    uint32_t taken = 0;
+
+    for (uint32_t i = 0; i < 40; i++) {
+        stop_server(server);
+        forget_all(server);
+        assert_int_equal(launch(server, NULL), -1);
+        server->handle = connect_to(server);
+        uint64_t own = cluster_of(server);
+        claim_and_kill(server, i * 200);
+        assert_int_equal(launch(server, NULL), -1);
+        server->handle = connect_to(server);
+        uint64_t now = cluster_of(server);
+        assert_true(now == own || now == 5);
+        taken += now == 5;
+        assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_NDB, 2, NULL), 2);
+        if (now == 5) assert_int_equal(ndb_mgm_claim_cluster(server->handle, 2, 6), -1);
+        assert_int_equal(ndb_mgm_claim_cluster(server->handle, 2, 5), 0);
+        assert_int_equal(ndb_mgm_claim_cluster(server->handle, 2, 6), -1);
+        assert_true(cluster_of(server) == 5);
+    }
+    print_message("%u of 40 servers had taken the id when they were killed\n", taken);
+}
+
 static void an_id_that_is_ordered_is_that_of_the_cache(void **state)
 {
     struct server *server = *state;
@@ -224,6 +292,7 @@ int main(void)
         WITH_SERVER(files_of_its_own_cluster_confirm_it),
         WITH_SERVER(an_id_that_cannot_be_kept_is_not_taken),
         WITH_SERVER(an_initial_that_cannot_be_stored_costs_nothing),
+        WITH_SERVER(a_kill_while_it_takes_an_id_costs_nothing),
         WITH_SERVER(an_id_that_is_ordered_is_that_of_the_cache),
         WITH_SERVER(a_missing_file_is_replaced_by_the_cache),
     };
