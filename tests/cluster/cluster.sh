@@ -279,6 +279,7 @@ kill_nodes() {
 # load_and_kill THREADS SECONDS [MORE]: kill_client works, and after so long (and MORE seconds) all data nodes are killed.
 load_and_kill() {
     local load
+    : >"$BOX/load.out" # The process in the background empties it later than the first look at it.
     timeout -k 5 120 "$BIN/kill_client" run "$BOX/kill" "$1" >"$BOX/load.out" 2>&1 &
     load=$!
     PIDS+=("$load")

@@ -74,6 +74,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
     *) full='1 2' ;;
     esac
     echo "round $round, seed $SEED: the disk of $full"
+    : >"$BOX/load.out" # Before the first look at it.
     timeout -k 5 120 "$BIN/kill_client" run "$BOX/kill" $((RANDOM % 4 + 1)) >"$BOX/load.out" 2>&1 &
     load=$!
     PIDS+=("$load")

@@ -48,6 +48,7 @@ want_text out '^unique: all is right$'
 
 for victim in 2 3; do
     say "rows move, node $victim is killed and comes back"
+    : >"$BOX/move.out" # Before the first look at it.
     run "$BIN/unique_client" move 8 "$OPTIONS" >"$BOX/move.out" 2>&1 &
     mover=$!
     wait_text move.out '^moving$'

@@ -25,6 +25,7 @@ through_proxy() { # NODES
     done
     rm -f "$BOX/orders"
     mkfifo "$BOX/orders"
+    : >"$BOX/proxy.out" # Before the first look at it.
     "$BIN/link_proxy" "${routes[@]}" <"$BOX/orders" >"$BOX/proxy.out" 2>&1 &
     PIDS+=("$!")
     exec 7>"$BOX/orders"

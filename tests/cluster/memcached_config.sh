@@ -335,6 +335,7 @@ want_text err '^there is no such role$'
 
 say "no data node is left while a server loads"
 mkfifo "$BOX/line"
+: >"$BOX/lost.out" # Before the first look at it.
 client lost default_role <"$BOX/line" >"$BOX/lost.out" 2>&1 &
 lost=$!
 exec 4>"$BOX/line"

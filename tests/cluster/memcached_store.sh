@@ -17,6 +17,7 @@ cat "$BOX/out"
 
 for victim in 2 1; do
     say "4 threads on the same rows, node $victim is killed and comes back"
+    : >"$BOX/race.out" # Before the first look at it.
     run "$BIN/mc_store_client" race 4 12 >"$BOX/race.out" 2>&1 &
     racers=$!
     wait_text race.out '^running$'

@@ -125,6 +125,7 @@ for what in incr append; do
     key=storm-$what
     [ "$what" = incr ] || key=b:$key
     say "many at a time: $what"
+    : >"$BOX/race.out" # Before the first look at it.
     run "$BIN/mc_client" "$what" 12 "$key" "$PORT" >"$BOX/race.out" 2>&1 &
     racer=$!
     wait_text race.out '^running$'

@@ -13,6 +13,7 @@ drop() { run "$BIN/ndb_drop_index" -d test people later >"$BOX/out" 2>"$BOX/err"
 there=no
 
 begin_moving() { # SECONDS
+    : >"$BOX/move.out" # Before the first look at it.
     run "$BIN/unique_client" move "$1" '' "$ROWS" >"$BOX/move.out" 2>&1 &
     mover=$!
     there=no

@@ -8,6 +8,7 @@ source "$HERE/failover.sh"
 LINES='StopOnError=0'
 
 rolling() { # [COMMAND]: in the background, into $BOX/rolling; ROLLING is its pid
+    : >"$BOX/rolling" # Before the first look at it.
     timeout -k 5 120 "$BIN/ndb_mgm" -e "${1:-ROLLING RESTART}" >"$BOX/rolling" 2>&1 &
     ROLLING=$!
     PIDS+=("$ROLLING")

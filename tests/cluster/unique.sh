@@ -25,6 +25,7 @@ for victim in 2 1; do
     want 0 "$BIN/unique_client" check
     want_text out '^unique: all is right$'
     say "rows move, an index is dropped, node $victim is killed and comes back"
+    : >"$BOX/move.out" # Before the first look at it.
     run "$BIN/unique_client" move 8 >"$BOX/move.out" 2>&1 &
     mover=$!
     wait_text move.out '^moving$'
