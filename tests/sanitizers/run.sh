@@ -105,6 +105,7 @@ sanitizer() {
     export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
     export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
     if [ "$part" = thread ]; then
+        [[ $(with_threads) == *test_kernel* ]] || { say "no unit test is found to have threads"; exit 1; }
         unit_tests -R "$(with_threads)"
         raced
         return
