@@ -7,7 +7,7 @@ cd "$(dirname "$0")"
 BOX=$PWD/sandbox
 BIN=$PWD/build/bin
 PACKAGES="build-essential cmake pkg-config libuv1-dev libxxhash-dev libzstd-dev libinih-dev libedit-dev libcjson-dev libssl-dev"
-TEST_PACKAGES="libcmocka-dev clang libclang-rt-14-dev valgrind libsqlite3-dev memcached libmemcached-tools python3-pymemcache python3-pylibmc python3-binary-memcached libcache-memcached-fast-perl php-cli php-memcached openssl shellcheck clang-format"
+TEST_PACKAGES="libcmocka-dev clang libclang-rt-14-dev valgrind libsqlite3-dev memcached libmemcached-tools python3-pymemcache python3-pylibmc python3-binary-memcached libcache-memcached-fast-perl php-cli php-memcached openssl shellcheck clang-format python3 file lintian systemd"
 
 usage() {
     cat <<END
@@ -262,6 +262,7 @@ demo_failover() {
     local node=$1 connect bank begin opened killed old status last=started
     connect=$(connect_string)
     say "Node $node is killed while a bank of 1000 accounts makes transfers"
+    : >"$BOX/bank.out" # Before the first look at it.
     NDB_CONNECTSTRING=$connect "$BIN/failover_client" --threads=4 --seconds=6 --strict >"$BOX/bank.out" 2>&1 &
     bank=$!
     until grep -q running "$BOX/bank.out"; do

@@ -169,6 +169,12 @@ bool peer_restricted(const struct block *block, uint32_t node)
     return atomic_load(&block->node->link[node].only) != 0;
 }
 
+void node_phase(struct block *block, uint32_t phase)
+{
+    struct host *host = block->node->options.host;
+    if (host->phase != NULL) host->phase(host, phase);
+}
+
 void node_started(struct block *block)
 {
     struct host *host = block->node->options.host;

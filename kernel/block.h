@@ -150,7 +150,8 @@ uint32_t peer_epoch(const struct block *block, uint32_t node);
 /* Which class of sender a connected node is; 0 when it is not connected. */
 uint32_t peer_class(const struct block *block, uint32_t node);
 
-/* Tells the host that the node has started. */
+/* Tells the host how far the node's start is, and that it has started. */
+void node_phase(struct block *block, uint32_t phase);
 void node_started(struct block *block);
 
 /* What thread number `no` of the process has used; see struct host. */

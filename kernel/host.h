@@ -71,6 +71,9 @@ struct host {
      * thread. NULL: this host's threads are not the operating system's. Any thread. */
     bool (*thread_times)(struct host *host, uint32_t no, struct thread_times *times);
 
+    /* The node has passed this start phase. May be NULL. */
+    void (*phase)(struct host *host, uint32_t phase);
+
     /* The node has passed its last start phase. May be NULL. */
     void (*started)(struct host *host);
 

@@ -14,6 +14,7 @@
 
 #include "mgmd/config_parse.h"
 #include "mgmd/mgmd.h"
+#include "service/notify.h"
 
 enum {
     OPT_INITIAL = 1000,
@@ -198,6 +199,7 @@ static void on_tick(uv_timer_t *timer)
     mgmd_nodes_tick(mgmd);
     mgmd_requests_tick(mgmd);
     if (mgmd->tick % 10 != 0) return;
+    service_alive();
     mgmd_sessions_tick(mgmd);
     mgmd_peers_tick(mgmd);
     cluster_log_tick(mgmd->log);
@@ -276,7 +278,9 @@ static int run(struct mgmd *mgmd, int report)
             printf("ndb_mgmd: node %u listens on port %u\n", mgmd->own_node, mgmd->port);
             (void)fflush(stdout);
         }
+        service_notify("READY=1\nSTATUS=Node %u listens on port %u", mgmd->own_node, mgmd->port);
         (void)uv_run(&loop, UV_RUN_DEFAULT);
+        service_notify("STOPPING=1");
         pid_path(mgmd, path, sizeof(path));
         (void)unlink(path);
         mgm_link_free(mgmd->link);

@@ -5,6 +5,8 @@
 #include <sys/random.h>
 #include <time.h>
 #include "ndbmtd/process.h"
+#include "service/notify.h"
+#include "signals/management.h"
 
 uint64_t process_now_ns(void)
 {
@@ -318,15 +320,26 @@ host_fail(struct host *host, const struct node_failure *failure)
     process_fail((struct process *)host, failure);
 }
 
+static void host_phase(struct host *host, uint32_t phase)
+{
+    const struct process *process = (const struct process *)host;
+    service_status("Node %u starts: phase %u is completed", process->config.own_node, phase);
+}
+
 static void host_started(struct host *host)
 {
-    angel_tell_started((struct process *)host);
+    struct process *process = (struct process *)host;
+    angel_tell_started(process);
+    service_notify("READY=1\nSTATUS=Node %u is started", process->config.own_node);
 }
 
 static void host_stopped(struct host *host, uint32_t restart_flags)
 {
     struct process *process = (struct process *)host;
     process->restart_flags = restart_flags;
+    service_notify((restart_flags & STOP_RESTART) != 0 ? "STATUS=Node %u is restarted"
+                                                       : "STOPPING=1\nSTATUS=Node %u is stopped",
+                   process->config.own_node);
     atomic_store(&process->stopping, 1);
     for (uint32_t no = 0; no < layout_workers(&process->config); no++) {
         host_wake(host, no);
@@ -346,6 +359,7 @@ void host_os_init(struct process *process)
         .log = host_log,
         .fail = host_fail,
         .thread_times = account_times,
+        .phase = host_phase,
         .started = host_started,
         .stopped = host_stopped,
     };

@@ -13,6 +13,7 @@
 #include "blocks/cmvmi/cmvmi.h"
 #include "ndbmtd/node_blocks.h"
 #include "ndbmtd/process.h"
+#include "service/notify.h"
 #include "signals/gsn.h"
 #include "signals/management.h"
 #include "signals/print.h"
@@ -375,6 +376,8 @@ static int live(struct process *process, const struct options *options)
 {
     process->start_ns = process_now_ns();
     uv_signal_t terminate[2];
+    service_not_watched();
+    service_status("Waiting for the configuration");
     if (fetch_patiently(process, options) != 0) return 1;
     angel_tell_settings(process);
     process_catch_faults(process);

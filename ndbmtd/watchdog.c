@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "ndbmtd/process.h"
+#include "service/notify.h"
 #include "ndbmtd/stall_rule.h"
 
 /* A thread stuck for one interval is reported; after this many reports the node is stopped. */
@@ -119,6 +120,7 @@ static void *watchdog_main(void *argument)
         if (process_now_ns() - from > 2000000ull * watchdog.interval_ms) continue;
         for (uint32_t no = 0; no < layout_workers(&process->config); no++)
             look_at(&watchdog, no);
+        service_alive();
     }
 }
 

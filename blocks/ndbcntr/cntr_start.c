@@ -169,6 +169,7 @@ static void phase_done(struct cntr *cntr, const struct start_phase *at)
     if (at->started) become_started(cntr);
     cntr_tell_state(cntr);
     event_send(&cntr->block, EVENT_START_PHASE_COMPLETED, at->phase, cntr->start.type);
+    node_phase(&cntr->block, at->phase);
     cntr->start.phase_at++;
     cntr->start.step_at = 0;
 }

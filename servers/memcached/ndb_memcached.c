@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "servers/memcached/mc_server.h"
+#include "service/notify.h"
 
 #define CLOCK_MS     100u
 #define FILES_BEYOND 64u /* Descriptors besides connections. */
@@ -108,6 +109,7 @@ static void on_clock(uv_timer_t *timer)
 {
     (void)timer;
     tell_time();
+    service_alive();
     mc_reload_watch(&server);
     if (!server.accepting && atomic_load(&server.connections) < server.options.connections)
         mc_listen_begin(&server);
@@ -148,7 +150,9 @@ static int serve(bool *left)
     if (result == 0) {
         mc_listen_begin(&server);
         mc_log("ready: role %s, %u threads", server.options.role, server.options.threads);
+        service_notify("READY=1\nSTATUS=Role %s", server.options.role);
         uv_run(&server.loop, UV_RUN_DEFAULT);
+        service_notify("STOPPING=1");
     }
     atomic_store(&server.stopping, true);
     for (uint32_t i = 0; i < started; i++)

@@ -17,11 +17,12 @@ allowed() {
     signals/*) echo "signals kernel/base include/ndb ndb" ;;
     transporters/*) echo "transporters kernel/base" ;;
     blocks/*) echo "blocks signals kernel formats include/ndb" ;;
-    mgmd/*) echo "mgmd include/ndb ndb signals transporters kernel/base api/mgm" ;;
+    mgmd/*) echo "mgmd service include/ndb ndb signals transporters kernel/base api/mgm" ;;
     api/*) echo "api include/ndb ndb signals transporters kernel/base mgmd/\(config\|message\)\.h" ;;
-    ndbmtd/*) echo "ndbmtd blocks kernel signals transporters api include/ndb ndb mgmd" ;;
+    ndbmtd/*) echo "ndbmtd service blocks kernel signals transporters api include/ndb ndb mgmd" ;;
     tools/*) echo "tools formats include/ndb ndb kernel/exit_codes\.def" ;;
-    servers/*) echo "servers include/ndb ndb" ;;
+    servers/*) echo "servers service include/ndb ndb" ;;
+    service/*) echo "service" ;;
     *) echo "" ;;
     esac
 }
@@ -31,7 +32,7 @@ while read -r file; do
     pattern=$(printf '%s' "$rooms" | sed 's/ /\\|/g')
     bad=$(grep -n '^#include "' "$file" | grep -v "#include \"\($pattern\)" | head -3)
     [ -z "$bad" ] || law "$file includes what its room may not know: $bad"
-done < <(find kernel formats signals transporters blocks mgmd api ndbmtd tools servers -name '*.[ch]' 2>/dev/null)
+done < <(find kernel formats signals transporters blocks mgmd api ndbmtd tools servers service -name '*.[ch]' 2>/dev/null)
 
 # Of another block only its one public header: blocks/<block>/<short>.h, never a *_state.h.
 while IFS=: read -r file line include; do

@@ -1,0 +1,87 @@
+#!/bin/bash
+# packages.sh -- the Debian packages: what is in which, what Debian's own checkers say, and a cluster of what they contain, whose
+# programs tell a service manager how far they are.
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Usage: packages.sh BIN_DIR SOURCE_DIR BUILD_DIR
+SOURCE=${2:?usage: packages.sh BIN_DIR SOURCE_DIR BUILD_DIR}
+BUILD=${3:?usage: packages.sh BIN_DIR SOURCE_DIR BUILD_DIR}
+source "$(dirname "$0")/cluster.sh"
+ROOT=$BOX/root
+
+has() { grep -qE "^\./$1\$" "$BOX/list" || fail "$package has no $1"; }
+
+say "six packages, and each file in one of them"
+(cd "$BUILD" && cpack -G DEB -B "$BOX/packages") >"$BOX/out" 2>&1 || { cat "$BOX/out"; die "cpack fails"; }
+mkdir "$ROOT"
+for package in ndb-data-node ndb-management-server ndb-client ndb-memcached libndbclient0 libndbclient-dev; do
+    file=$(echo "$BOX/packages/${package}"_*.deb)
+    [ -f "$file" ] || die "no package $package"
+    dpkg-deb -x "$file" "$ROOT"
+    dpkg-deb -c "$file" | awk '$1 !~ /^d/ { print $6 }' >"$BOX/list"
+    cat "$BOX/list" >>"$BOX/files"
+    case $package in
+    ndb-data-node) for name in usr/bin/ndbmtd usr/lib/systemd/system/ndbmtd.service 'usr/lib/systemd/system/ndbmtd@.service' \
+        etc/logrotate.d/ndb-data-node usr/share/man/man8/ndbmtd.8.gz; do has "$name"; done ;;
+    ndb-management-server) for name in usr/bin/ndb_mgmd usr/lib/systemd/system/ndb_mgmd.service etc/default/ndb-management-server \
+        usr/share/doc/ndb-management-server/examples/config.ini.example; do has "$name"; done ;;
+    ndb-client) for name in usr/bin/ndb_mgm usr/bin/ndb_import usr/bin/ndb_desc usr/share/man/man1/ndb_mgm.1.gz; do has "$name"; done ;;
+    ndb-memcached) for name in usr/bin/ndb_memcached usr/bin/ndb_memcached_config usr/lib/systemd/system/ndb_memcached.service; do has "$name"; done ;;
+    libndbclient0) has 'usr/lib/libndbclient\.so\.0' ;;
+    libndbclient-dev) for name in 'usr/include/ndb/ndb\.h' 'usr/lib/libndbclient\.so' 'usr/lib/libndbclient\.a' 'usr/lib/pkgconfig/ndbclient\.pc'; do has "$name"; done ;;
+    esac
+    has "usr/share/doc/$package/copyright"
+done
+twice=$(sort "$BOX/files" | uniq -d)
+[ -z "$twice" ] || fail "in several packages: $twice"
+for program in "$BIN"/ndb_* "$BIN"/ndbmtd; do
+    name=$(basename "$program")
+    [ -f "$SOURCE/man/$name.1" ] || [ -f "$SOURCE/man/$name.8" ] || continue
+    [ -x "$ROOT/usr/bin/$name" ] || fail "$name is in no package"
+done
+
+say "what Debian's checkers say"
+if command -v lintian >/dev/null; then
+    lintian --fail-on error "$BOX"/packages/*.deb >"$BOX/lintian" 2>&1 || fail "lintian: $(grep '^E:' "$BOX/lintian")"
+fi
+if command -v systemd-analyze >/dev/null; then
+    mkdir "$BOX/units" # Programs are where they will be; the manual cannot be asked for yet.
+    for unit in "$ROOT"/usr/lib/systemd/system/*.service; do
+        sed "s|^ExecStart=/usr/bin/|ExecStart=$ROOT/usr/bin/|" "$unit" >"$BOX/units/$(basename "$unit")"
+    done
+    systemd-analyze verify --man=no "$BOX"/units/*.service >"$BOX/verify" 2>&1 || fail "systemd-analyze: $(cat "$BOX/verify")"
+    [ ! -s "$BOX/verify" ] || fail "systemd-analyze: $(cat "$BOX/verify")"
+    systemd-sysusers --root="$ROOT" >"$BOX/out" 2>&1 || fail "systemd-sysusers: $(cat "$BOX/out")"
+    grep -q '^ndb:.*:/var/lib/ndb:/usr/sbin/nologin$' "$ROOT/etc/passwd" || fail "no user ndb"
+fi
+[ "$FAILED" -eq 0 ] || exit 1
+
+say "a cluster of what is in them; a service manager listens"
+export NOTIFY_SOCKET=$BOX/notify WATCHDOG_USEC=2000000 LD_LIBRARY_PATH=$ROOT/usr/lib
+python3 - "$NOTIFY_SOCKET" "$BOX/told" <<'END' &
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+with open(sys.argv[2], "w", buffering=1) as out:
+    while True:
+        out.write(s.recv(65536).decode() + "\n")
+END
+LISTENER=$!
+trap 'code=$?; kill "$LISTENER"; (exit "$code"); cleanup' EXIT
+BIN=$ROOT/usr/bin
+for _ in $(seq 900); do [ -S "$NOTIFY_SOCKET" ] && break; sleep 0.1; done
+start_cluster 2 2
+want 0 "$BIN/ndb_mgm" -e SHOW
+want_text out '^id=2	@127\.0\.0\.1  \(.*, Nodegroup: 0'
+want 0 "$BIN/ndb_create_table" --execute='CREATE TABLE test.packed (a INT UNSIGNED PRIMARY KEY)'
+want 0 "$BIN/ndb_select_count" -d test packed
+want_text out '^0 records'
+for line in 'STATUS=Node 49 listens on port [0-9]+' 'STATUS=Waiting for the configuration' 'WATCHDOG_USEC=0' 'STATUS=Node [12] starts: phase [0-9]+ is completed' \
+    'STATUS=Node 1 is started' 'STATUS=Node 2 is started' 'WATCHDOG_USEC=2000000' 'WATCHDOG=1'; do
+    for _ in $(seq 900); do grep -qE "^$line\$" "$BOX/told" && break; sleep 0.1; done # The watchdog looks every six seconds.
+    want_text told "^$line\$"
+done
+[ "$(grep -c '^READY=1$' "$BOX/told")" -eq 3 ] || fail "not three programs are ready: $(cat "$BOX/told")"
+stop_cluster
+want_text told '^STOPPING=1$'
+want_text told '^STATUS=Node 1 is stopped$'
