@@ -534,8 +534,14 @@ void qmgr_reach_evaluate(struct qmgr *qmgr)
     struct qmgr_reach *reach = &qmgr->reach;
     struct node_mask leave;
     forgive_own_stall(qmgr);
-    if (!reach->running || qmgr->failure.stopped || settles(qmgr) || !complete(qmgr)) return;
+    if (!reach->running || qmgr->failure.stopped || settles(qmgr)) return;
+    bool all = complete(qmgr);
     who_leaves(qmgr, &leave);
+    if (!all) {
+        /* A check may take long among starved nodes: what it has found before may be over. */
+        if (!node_mask_equal(&leave, &reach->found)) reach->found = (struct node_mask){{0}};
+        return;
+    }
     if (node_mask_empty(&leave)) {
         jam();
         reach->first_ms = 0;
