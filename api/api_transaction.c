@@ -216,8 +216,10 @@ void api_tx_finish(struct api_tx *tx)
 {
     struct api_client *client = tx->client;
     for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
-        if (op->state != OP_DONE && op->error == 0)
-            op->error = tx->outcome == API_COMMITTED ? 0 : tx->error;
+        /* What a committed transaction has changed is changed; a row that has not come was not
+         * read. */
+        bool holds = tx->outcome == API_COMMITTED && !op->wants_row;
+        if (op->state != OP_DONE && op->error == 0 && !holds) op->error = tx->error;
         op->state = OP_DONE;
     }
     if (tx->batch_error != 0 && tx->outcome == API_ACTIVE) {

@@ -666,10 +666,12 @@ NDB_API int ndb_operation_value(const struct ndb_operation *operation, uint32_t 
    the same. More than a coordinator can have are refused with the permanent error 234, and more
    changes than MaxDMLOperationsPerTransaction with 261; the detail says how many fit. 0: done (and
    committed, if asked for); single operations may still have an error when it did not abort:
-   ndb_operation_error. -1: the transaction is aborted, or its outcome is unknown; see
-   ndb_transaction_error. With NDB_COMMIT_DURABLE 4012 and 4009 may be of one that is committed and
-   not known to be durable: ndb_transaction_outcome() tells its epoch, ndb_wait_durable() waits for
-   it; 248 (aborted): all nodes were lost before it was durable. Own thread. */
+   ndb_operation_error. -1: the transaction is aborted, or its outcome is unknown, or it is
+   committed and rows that it read have not come (4115; 4119 and 4012, temporary, when it has
+   changed nothing); see ndb_transaction_error. With NDB_COMMIT_DURABLE 4012 and 4009 may be of one
+   that is committed and not known to be durable: ndb_transaction_outcome() tells its epoch,
+   ndb_wait_durable() waits for it; 248 (aborted): all nodes were lost before it was durable. Own
+   thread. */
 NDB_API int ndb_execute(struct ndb_transaction *transaction, enum ndb_execute_type type,
                         uint32_t timeout_ms);
 

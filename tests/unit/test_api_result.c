@@ -14,6 +14,7 @@ struct setup {
     uint32_t answers; /* Callbacks. */
     int result;       /* Of the last one. */
     uint32_t attempts;
+    struct ndb_operation *read;
     uint32_t connect; /* The coordinator's record. */
     uint32_t api_op;  /* Of the read. */
 };
@@ -76,7 +77,8 @@ static uint32_t commit_without_row(struct setup *s, struct ndb_transaction *t, b
     if (changes)
         assert_non_null(ndb_update(t, s->record, &(struct row){41, 5, 0}, s->record,
                                    &(struct row){41, 5, 0}, NULL));
-    assert_non_null(ndb_read(t, s->record, &(struct row){42, 0, 0}, s->record, row, &shared));
+    s->read = ndb_read(t, s->record, &(struct row){42, 0, 0}, s->record, row, &shared);
+    assert_non_null(s->read);
     assert_int_equal(ndb_execute_async(t, NDB_COMMIT, 0, answered, s), 0);
     uint32_t node = ndb_transaction_node(t);
     if (s->connect == 0) s->connect = fake_seize(s->fake, node); /* Later ones use it again. */
@@ -117,6 +119,8 @@ static void rows_do_not_come(void **state)
         assert_int_equal(ndb_transaction_outcome(t, 0), 1);
         assert_int_equal(ndb_transaction_error(t)->code, cases[i].error);
         assert_int_equal(ndb_transaction_error(t)->status, cases[i].status);
+        assert_int_equal(ndb_operation_error(s->read)->code,
+                         cases[i].late ? cases[i].error : ERR_READ_NODE_FAILURE);
         assert_int_equal(ndb_error(&s->ndb)->code, cases[i].error);
         assert_int_equal(ndb_error(&s->ndb)->status, cases[i].status);
         ndb_transaction_close(t);
