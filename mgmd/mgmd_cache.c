@@ -395,7 +395,9 @@ static int join_servers(struct mgmd *mgmd, const struct cluster_config *file,
     uint64_t wanted = mgmd->options.cluster_id;
     bool same = cached != NULL && config_cluster_id(theirs) == config_cluster_id(cached);
     bool fresh = cached != NULL && mgmd_identity_fresh(mgmd, cached);
-    bool first = mgmd->options.initial || cached == NULL || (!same && fresh && !theirs_fresh);
+    bool differs = !same || (config_generation(theirs) == config_generation(cached) &&
+                             !config_equal(theirs, cached, what, sizeof(what)));
+    bool first = mgmd->options.initial || cached == NULL || (differs && fresh && !theirs_fresh);
     bool newer = first || config_generation(theirs) > config_generation(cached);
 
     /* What a fresh server has made by itself does not count: it takes this one's. */

@@ -199,7 +199,7 @@ static void on_tick(uv_timer_t *timer)
     mgmd_nodes_tick(mgmd);
     mgmd_requests_tick(mgmd);
     if (mgmd->tick % 10 != 0) return;
-    service_alive();
+    service_alive(10 * MGMD_TICK_MS);
     mgmd_sessions_tick(mgmd);
     mgmd_peers_tick(mgmd);
     cluster_log_tick(mgmd->log);

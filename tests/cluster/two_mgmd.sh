@@ -67,6 +67,15 @@ until_log() { # ID PATTERN [TIMES]
     fail "no line '$2' in the log of server $1${3:+, or not $3 of them}"
 }
 
+until_state() { # ID PATTERN
+    for _ in $(seq 900); do
+        ask "$1" 'get mgmd state'
+        grep -q "$2" "$BOX/out" && return 0
+        sleep 0.1
+    done
+    fail "server $1 does not come to '$2': $(cat "$BOX/out")"
+}
+
 ask() { # ID LINES...: a request in the text protocol; the answer goes to $BOX/out
     local id=$1
     shift
@@ -349,7 +358,8 @@ for id in 49 50; do kill "${SERVER[$id]}"; done
 for id in 49 50; do ended "${SERVER[$id]}" || fail "management server $id ends with exit code $?"; done
 
 say "a server that has lost its directory, and has an edited file, gives way to the one that is sure of the cluster"
-for sure in 49 50; do
+for how in '49 runs' '50 runs' '49 restarts' '50 restarts'; do
+    sure=${how% *}
     other=$((99 - sure))
     rm -rf "$BOX/mgm" "$BOX/mgm50"
     mkdir "$BOX/mgm" "$BOX/mgm50"
@@ -367,14 +377,25 @@ for sure in 49 50; do
     ended "${SERVER[$sure]}" || fail "management server $sure ends with exit code $?"
     server "$other"
     listens "$other"
-    server "$sure" # It is not refused, and the other one takes what it has.
-    listens "$sure"
-    until_log "$other" "This server goes on with generation 1 of management server $sure, and drops the one that it has begun with"
+    if [ "${how#* }" = runs ]; then
+        server "$sure" # It is not refused, and the other one takes what it has.
+        listens "$sure"
+        until_log "$other" "This server goes on with generation 1 of management server $sure, and drops the one that it has begun with"
+    else # Its file put right, it starts again beside the other one.
+        kill "${SERVER[$other]}"
+        ended "${SERVER[$other]}" || fail "management server $other ends with exit code $?"
+        server "$sure"
+        listens "$sure"
+        cp "$BOX/config$sure.ini" "$BOX/config$other.ini"
+        server "$other"
+        listens "$other"
+        until_log "$other" "Generation 1 is taken from management server $sure"
+    fi
     ask "$sure" 'get mgmd state'
     digest=$(grep '^digest' "$BOX/out")
     ask "$other" 'get mgmd state'
     grep -qF "$digest" "$BOX/out" || fail "server $other has another configuration than $sure: $(cat "$BOX/out")"
-    grep -q '^fresh: 0' "$BOX/out" || fail "server $other is not sure: $(cat "$BOX/out")"
+    until_state "$other" '^fresh: 0'
     for n in 49 50; do kill "${SERVER[$n]}"; done
     for n in 49 50; do ended "${SERVER[$n]}" || fail "management server $n ends with exit code $?"; done
 done
