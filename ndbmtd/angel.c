@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "ndbmtd/process.h"
+#include "service/notify.h"
 #include "signals/management.h"
 
 #define TEMPORARY_PAUSE_S 1u /* Time for the others to end, too. */
@@ -230,6 +231,7 @@ int angel_run(struct process *process)
         signal(SIGINT, pass_on);
         sigprocmask(SIG_SETMASK, &before, NULL);
         bool told = listen_to(process, ends[0]);
+        service_not_watched(); /* Until the next child looks at its threads. */
         uint32_t pause_s = 0;
         enum verdict verdict = judge(process, told, wait_for(pid), &failed_starts, &pause_s);
         if (verdict == LIVE_AGAIN && pause_s > 0) sleep(pause_s); /* A signal ends it. */

@@ -226,7 +226,7 @@ static _Thread_local bool failing; /* This thread is the one that tells. */
 static void end_without_angel(struct process *process, uint32_t exit_code)
 {
     uint32_t pause_s = 0;
-    bool again = !process->terminated && angel_in_any_case(process, &pause_s);
+    bool again = process->terminated_ns == 0 && angel_in_any_case(process, &pause_s);
     process_report_failure(process, again ? STOP_RESTART : 0, 0, exit_code);
     if (!again) return;
     process_log(process, LOG_LEVEL_INFO, "the data node begins again in %u s", pause_s);

@@ -307,15 +307,19 @@ static void go_to_background(struct process *process)
 
 /* --- The process that does the work. --- */
 
+#define SAME_WISH_NS 1000000000u
+
 static void on_terminate(uv_signal_t *handle, int number)
 {
     struct process *process = handle->data;
     process_log(process, LOG_LEVEL_INFO, "Received signal %d: the node stops", number);
-    if (process->terminated) { /* Somebody is in a hurry. */
+    if (process->terminated_ns != 0) {
+        /* The same wish on two ways, to the angel and to its group; or somebody is in a hurry. */
+        if (process_now_ns() - process->terminated_ns < SAME_WISH_NS) return;
         process->host.stopped(&process->host, 0);
         return;
     }
-    process->terminated = true;
+    process->terminated_ns = process_now_ns();
     process->stop_wish = (struct io_request){
         .receiver = block_ref(process->config.own_node, BLOCK_CMVMI, 0), .tag = CMVMI_HOST_STOP};
     node_io_done(process->node, &process->stop_wish);
@@ -441,6 +445,7 @@ int main(int argc, char **argv)
     process.connect_string = options.connect_string;
     if (options.again != NULL && again_take(&process, options.again) != 0) return 2;
     if (options.foreground) again_remember(argv);
+    service_not_watched();                           /* Of a former life, perhaps. */
     if (process.pause_s > 0) sleep(process.pause_s); /* The others end, too. */
     host_os_init(&process);
     signal(SIGPIPE, SIG_IGN);

@@ -100,8 +100,8 @@ struct process {
     bool realtime;                /* RealtimeScheduler. */
     uint64_t spin_ns; /* SchedulerSpinTimer; ThreadConfig may say otherwise for a thread. */
     uint64_t start_ns;
-    atomic_uint stopping; /* The node has stopped in good order: leave the loops. */
-    bool terminated;      /* By SIGTERM or SIGINT: socket thread. */
+    atomic_uint stopping;   /* The node has stopped in good order: leave the loops. */
+    uint64_t terminated_ns; /* When a signal asked for an end; 0: none has. */
     struct io_request stop_wish;
     uint32_t restart_flags;   /* STOP_RESTART... of signals/management.h */
     struct angel_words words; /* Child: said last. Angel: heard last. */

@@ -120,7 +120,7 @@ static void *watchdog_main(void *argument)
         if (process_now_ns() - from > 2000000ull * watchdog.interval_ms) continue;
         for (uint32_t no = 0; no < layout_workers(&process->config); no++)
             look_at(&watchdog, no);
-        service_alive();
+        service_alive(watchdog.interval_ms);
     }
 }
 

@@ -68,13 +68,24 @@ static uint64_t watched_us(void)
 
 static bool unwatched;
 
-void service_alive(void)
+void service_not_watched(void)
+{
+    if (watched_us() == 0) return;
+    unwatched = true;
+    service_notify("WATCHDOG_USEC=0");
+}
+
+void service_alive(uint32_t every_ms)
 {
     static uint64_t last_us;
     uint64_t limit_us = watched_us();
     struct timespec now;
 
     if (limit_us == 0) return;
+    if (limit_us < 2000u * (uint64_t)every_ms) {
+        if (!unwatched) service_not_watched();
+        return;
+    }
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     uint64_t now_us = (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
     if (unwatched) {
@@ -86,11 +97,4 @@ void service_alive(void)
         return;
     }
     last_us = now_us;
-}
-
-void service_not_watched(void)
-{
-    if (watched_us() == 0) return;
-    unwatched = true;
-    service_notify("WATCHDOG_USEC=0");
 }

@@ -15,7 +15,8 @@ void service_notify(const char *format, ...) __attribute__((format(printf, 1, 2)
 void service_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Says that the program is alive, if the manager wants to hear that ($WATCHDOG_USEC), and at most
- * as often as it needs to. One thread. */
-void service_alive(void);
+ * as often as it needs to. It is called every `every_ms`; a manager that waits for less than twice
+ * as long is told not to wait. One thread. */
+void service_alive(uint32_t every_ms);
 /* Until the next service_alive() nobody can say it: the manager does not wait for it. */
 void service_not_watched(void);

@@ -109,7 +109,7 @@ static void on_clock(uv_timer_t *timer)
 {
     (void)timer;
     tell_time();
-    service_alive();
+    service_alive(CLOCK_MS);
     mc_reload_watch(&server);
     if (!server.accepting && atomic_load(&server.connections) < server.options.connections)
         mc_listen_begin(&server);

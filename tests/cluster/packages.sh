@@ -18,13 +18,13 @@ for package in ndb-data-node ndb-management-server ndb-client ndb-memcached libn
     file=$(echo "$BOX/packages/${package}"_*.deb)
     [ -f "$file" ] || die "no package $package"
     dpkg-deb -x "$file" "$ROOT"
-    dpkg-deb -c "$file" | awk '$1 !~ /^d/ { print $6 }' >"$BOX/list"
-    cat "$BOX/list" >>"$BOX/files"
+    dpkg-deb -c "$file" | awk '{ print $6 }' >"$BOX/list"
+    grep -v '/$' "$BOX/list" >>"$BOX/files"
     case $package in
     ndb-data-node) for name in usr/bin/ndbmtd usr/lib/systemd/system/ndbmtd.service 'usr/lib/systemd/system/ndbmtd@.service' \
         etc/logrotate.d/ndb-data-node usr/share/man/man8/ndbmtd.8.gz; do has "$name"; done ;;
     ndb-management-server) for name in usr/bin/ndb_mgmd usr/lib/systemd/system/ndb_mgmd.service etc/default/ndb-management-server \
-        usr/share/doc/ndb-management-server/examples/config.ini.example; do has "$name"; done ;;
+        usr/share/doc/ndb-management-server/examples/config.ini.example; do has "$name"; done ; has etc/ndb/ ;;
     ndb-client) for name in usr/bin/ndb_mgm usr/bin/ndb_import usr/bin/ndb_desc usr/share/man/man1/ndb_mgm.1.gz; do has "$name"; done ;;
     ndb-memcached) for name in usr/bin/ndb_memcached usr/bin/ndb_memcached_config usr/lib/systemd/system/ndb_memcached.service; do has "$name"; done ;;
     libndbclient0) has 'usr/lib/libndbclient\.so\.0' ;;
@@ -57,7 +57,7 @@ fi
 [ "$FAILED" -eq 0 ] || exit 1
 
 say "a cluster of what is in them; a service manager listens"
-export NOTIFY_SOCKET=$BOX/notify WATCHDOG_USEC=2000000 LD_LIBRARY_PATH=$ROOT/usr/lib
+export NOTIFY_SOCKET=$BOX/notify WATCHDOG_USEC=20000000 LD_LIBRARY_PATH=$ROOT/usr/lib
 python3 - "$NOTIFY_SOCKET" "$BOX/told" <<'END' &
 import socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -77,7 +77,7 @@ want 0 "$BIN/ndb_create_table" --execute='CREATE TABLE test.packed (a INT UNSIGN
 want 0 "$BIN/ndb_select_count" -d test packed
 want_text out '^0 records'
 for line in 'STATUS=Node 49 listens on port [0-9]+' 'STATUS=Waiting for the configuration' 'WATCHDOG_USEC=0' 'STATUS=Node [12] starts: phase [0-9]+ is completed' \
-    'STATUS=Node 1 is started' 'STATUS=Node 2 is started' 'WATCHDOG_USEC=2000000' 'WATCHDOG=1'; do
+    'STATUS=Node 1 is started' 'STATUS=Node 2 is started' 'WATCHDOG_USEC=20000000' 'WATCHDOG=1'; do
     for _ in $(seq 900); do grep -qE "^$line\$" "$BOX/told" && break; sleep 0.1; done # The watchdog looks every six seconds.
     want_text told "^$line\$"
 done

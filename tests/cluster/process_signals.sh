@@ -71,6 +71,15 @@ both_end
 grep -q 'Received signal 15: the node stops' "$out_log" || fail "the log does not tell of SIGTERM"
 grep -q 'Node shutdown completed' "$out_log" || fail "no orderly end in the log"
 
+say "SIGTERM to both at once, as a terminal or a service manager sends it: the same orderly end"
+start_daemon 1
+waits
+look_up
+stops=$(grep -c 'NDBCNTR: stopped' "$out_log")
+kill -TERM "$worker" "$angel"
+both_end
+[ "$(grep -c 'NDBCNTR: stopped' "$out_log")" -gt "$stops" ] || fail "the second signal has overtaken the orderly end"
+
 say "kill -9 of the worker: the angel tells, and ends with it"
 start_daemon 1
 waits
