@@ -539,7 +539,7 @@ void qmgr_reach_evaluate(struct qmgr *qmgr)
     who_leaves(qmgr, &leave);
     if (!all) {
         /* A check may take long among starved nodes: what it has found before may be over. */
-        if (!node_mask_equal(&leave, &reach->found)) reach->found = (struct node_mask){{0}};
+        if (node_mask_empty(&leave)) reach->found = (struct node_mask){{0}};
         return;
     }
     if (node_mask_empty(&leave)) {
