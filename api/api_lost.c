@@ -34,13 +34,6 @@ static void make_room(struct api_tx *tx)
     }
 }
 
-/* Rows of a committed transaction have not come, because of `error`. Who changed nothing may do all
- * of it again and is told that one. */
-static uint32_t committed_error(const struct api_tx *tx, uint32_t error)
-{
-    return api_tx_changed(tx) ? ERR_COMMITTED_READS_LOST : error;
-}
-
 /* Everything is answered except rows that a lost node may have been about to send: they will not
  * come any more. */
 void api_tx_give_up_lost_rows(struct api_tx *tx)
@@ -57,17 +50,17 @@ void api_tx_give_up_lost_rows(struct api_tx *tx)
         any = true;
     }
     if (!any) return;
-    if (tx->outcome == API_COMMITTED) {
-        tx->error = committed_error(tx, ERR_READ_NODE_FAILURE);
-    } else if (tx->batch_error == 0) {
-        tx->batch_error = ERR_READ_NODE_FAILURE;
-    }
+    if (tx->batch_error == 0) tx->batch_error = ERR_READ_NODE_FAILURE;
 }
 
 /* The commit may have happened: the take-over tells, unless nothing is left of the transaction. */
 static void begin_doubt(struct api_tx *tx)
 {
     struct api_client *client = tx->client;
+    if (!api_tx_changed(tx)) { /* Nothing can be in doubt. */
+        api_tx_fail(tx, ERR_NODE_FAILED_ABORTED, API_ABORTED);
+        return;
+    }
     if (none_ready(client->core)) {
         api_tx_fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN);
         return;
@@ -120,6 +113,8 @@ static void settle(struct api_tx *tx, uint64_t epoch, bool durable)
         api_tx_finish(tx);
         return;
     }
+    tx->deadline_ms = tx->limit_ms; /* For rows that are still due: the doubt's time is over. */
+    api_wake_at(tx->client, tx->deadline_ms);
     api_tx_give_up_lost_rows(tx);
     api_tx_check_complete(tx);
 }
@@ -262,6 +257,16 @@ void api_tx_link_down(struct api_client *client, uint32_t peer)
     }
 }
 
+/* It is committed, and not all rows have come. */
+static void rows_are_late(struct api_tx *tx)
+{
+    for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
+        if (op->state != OP_DONE && op->wants_row) op->error = ERR_REQUEST_TIMEOUT;
+    }
+    if (tx->batch_error == 0) tx->batch_error = ERR_REQUEST_TIMEOUT;
+    api_tx_finish(tx);
+}
+
 static void expire(struct api_tx *tx)
 {
     tx->client->statistics.timeouts++;
@@ -269,14 +274,16 @@ static void expire(struct api_tx *tx)
         api_tx_leave_rolling_back(tx);
         api_tx_fail(tx, ERR_REQUEST_TIMEOUT, API_ABORTED);
     } else if (tx->outcome == API_COMMITTED) {
-        api_tx_fail(tx, committed_error(tx, ERR_REQUEST_TIMEOUT), API_COMMITTED);
+        rows_are_late(tx);
     } else if (tx->state == TX_ASKING) {
         api_tx_fail(tx, ERR_REQUEST_TIMEOUT, API_UNKNOWN);
     } else if (tx->doubt) {
         api_tx_fail(tx, ERR_CLUSTER_FAILURE, API_UNKNOWN);
     } else {
         enum api_outcome outcome =
-            tx->state != TX_SEIZING && api_tx_commit_in_flight(tx) ? API_UNKNOWN : API_ABORTED;
+            tx->state != TX_SEIZING && api_tx_commit_in_flight(tx) && api_tx_changed(tx)
+                ? API_UNKNOWN
+                : API_ABORTED;
         api_tx_leave_connect(tx);
         api_tx_fail(tx, ERR_REQUEST_TIMEOUT, outcome);
     }

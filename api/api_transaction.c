@@ -212,14 +212,19 @@ static void stale_table(struct api_tx *tx, struct api_op *op, uint32_t error)
         api_dict_invalidate_table(tx->client->core, op->table);
 }
 
+/* Not all that a committed transaction was to read has come. Who changed nothing may do it again
+ * and is told why. */
+static void committed_in_part(struct api_tx *tx)
+{
+    tx->error = api_tx_changed(tx) ? ERR_COMMITTED_READS_LOST : tx->batch_error;
+    tx->error_op = tx->batch_error_op;
+}
+
 void api_tx_finish(struct api_tx *tx)
 {
     struct api_client *client = tx->client;
     for (struct api_op *op = tx->batch; op != NULL; op = op->next) {
-        /* What a committed transaction has changed is changed; a row that has not come was not
-         * read. */
-        bool holds = tx->outcome == API_COMMITTED && !op->wants_row;
-        if (op->state != OP_DONE && op->error == 0 && !holds) op->error = tx->error;
+        if (op->state != OP_DONE && op->error == 0) op->error = tx->error;
         op->state = OP_DONE;
     }
     if (tx->batch_error != 0 && tx->outcome == API_ACTIVE) {
@@ -229,6 +234,7 @@ void api_tx_finish(struct api_tx *tx)
         api_tx_leave_connect(tx);
     }
     if (tx->outcome == API_ACTIVE && tx->type == API_COMMIT) tx->outcome = API_COMMITTED;
+    if (tx->outcome == API_COMMITTED && tx->batch_error != 0) committed_in_part(tx);
     if (tx->outcome == API_COMMITTED) client->statistics.transactions_committed++;
     if (tx->outcome == API_ABORTED) client->statistics.transactions_aborted++;
     if (tx->outcome == API_UNKNOWN) client->statistics.transactions_unknown++;

@@ -651,9 +651,6 @@ static int result_of(struct ndb_transaction *t)
     if (fits != 0)
         error_set(&t->error, error, "%u %s fit", fits,
                   error == ERR_TRANSACTION_TOO_BIG ? "changes" : "operations");
-    /* It is committed: who tries it again does it twice, unless it has only read. */
-    if (outcome == API_COMMITTED && api_tx_changed(t->tx))
-        t->error.error.status = NDB_STATUS_PERMANENT;
     if (t->ndb->error.error.code != (int32_t)error || t->error.detail[0] != '\0')
         error_set(&t->ndb->error, error, "%s", t->error.detail);
     t->ndb->error.error.status = t->error.error.status;

@@ -91,7 +91,8 @@ static const char intro[] =
     "its number:\n\n"
     "- **temporary**: nothing has happened; the same transaction may succeed when it is tried "
     "again, after a pause. `ndb_run_transaction()` does that.\n"
-    "- **permanent**: nothing has happened, and trying again will not help.\n"
+    "- **permanent**: nothing has happened, and trying again will not help. One number tells of a "
+    "transaction that has been committed: 4115.\n"
     "- **unknown result**: the transaction may have been committed or not; read to find out.\n\n"
     "Numbers from 6000 to 6999 are the application's own: its programs and filters refuse rows "
     "with them (`ndb_program_refuse()`).\n";

@@ -88,7 +88,8 @@ enum ndb_error_class {
     NDB_CLASS_SHUTDOWN = 15,
     NDB_CLASS_CONFIGURATION = 16,
     NDB_CLASS_EXISTS = 17,
-    NDB_CLASS_INTERNAL_TEMPORARY = 18
+    NDB_CLASS_INTERNAL_TEMPORARY = 18,
+    NDB_CLASS_COMMITTED = 19 /* 4115: it has happened, and not all that it read is known. */
 };
 
 typedef struct ndb_error {
@@ -667,8 +668,9 @@ NDB_API int ndb_operation_value(const struct ndb_operation *operation, uint32_t 
    changes than MaxDMLOperationsPerTransaction with 261; the detail says how many fit. 0: done (and
    committed, if asked for); single operations may still have an error when it did not abort:
    ndb_operation_error. -1: the transaction is aborted, or its outcome is unknown, or it is
-   committed and rows that it read have not come (4115; 4119 and 4012, temporary, when it has
-   changed nothing); see ndb_transaction_error. With NDB_COMMIT_DURABLE 4012 and 4009 may be of one
+   committed and rows that it was to read have not come (4115; when it has changed nothing, what the
+   read ended with: 4119 and 4012, temporary); see ndb_transaction_error. One that has only read is
+   never of unknown outcome. With NDB_COMMIT_DURABLE 4012 and 4009 may be of one
    that is committed and not known to be durable: ndb_transaction_outcome() tells its epoch,
    ndb_wait_durable() waits for it; 248 (aborted): all nodes were lost before it was durable. Own
    thread. */

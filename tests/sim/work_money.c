@@ -11,8 +11,12 @@ enum api_outcome outcome_of(struct session *session)
     enum api_outcome outcome = session->tx == NULL ? API_ABORTED : api_tx_outcome(session->tx);
     uint32_t error = session->tx == NULL ? 0 : api_tx_error(session->tx);
     if (outcome == API_ACTIVE) outcome = API_ABORTED;
+    if (outcome == API_COMMITTED && error != 0 && api_tx_changed(session->tx) &&
+        error != ERR_COMMITTED_READS_LOST)
+        run_fail(run, SIM_CORRECTNESS, "session %u: %s is committed with error %u", session->no,
+                 works[session->work].name, error);
     if (durability_late(run)) return outcome; /* Rows have gone back. */
-    if (outcome != API_COMMITTED && error != 0 && !error_allowed(run, error) &&
+    if (error != 0 && error != ERR_COMMITTED_READS_LOST && !error_allowed(run, error) &&
         error != session->phase)
         run_fail(run, SIM_CORRECTNESS, "session %u: %s failed with error %u", session->no,
                  works[session->work].name, error);

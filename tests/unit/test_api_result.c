@@ -120,7 +120,7 @@ static void rows_do_not_come(void **state)
         assert_int_equal(ndb_transaction_error(t)->code, cases[i].error);
         assert_int_equal(ndb_transaction_error(t)->status, cases[i].status);
         assert_int_equal(ndb_operation_error(s->read)->code,
-                         cases[i].late ? cases[i].error : ERR_READ_NODE_FAILURE);
+                         cases[i].late ? ERR_REQUEST_TIMEOUT : ERR_READ_NODE_FAILURE);
         assert_int_equal(ndb_error(&s->ndb)->code, cases[i].error);
         assert_int_equal(ndb_error(&s->ndb)->status, cases[i].status);
         ndb_transaction_close(t);
@@ -152,11 +152,70 @@ static void reads_go_again(void **state)
     assert_int_equal(s->ndb.retries, 1);
 }
 
+/* A committed read goes its own way: it may fail while the rest of its batch is committed. */
+static void a_read_fails_by_itself(void **state)
+{
+    struct setup *s = *state;
+    struct row row = {0};
+    struct ndb_transaction *t = ndb_transaction_start(&s->ndb);
+    assert_non_null(ndb_update(t, s->record, &(struct row){41, 5, 0}, s->record,
+                               &(struct row){41, 5, 0}, NULL));
+    s->read = ndb_read(t, s->record, &(struct row){42, 0, 0}, s->record, &row, NULL);
+    assert_int_equal(ndb_execute_async(t, NDB_COMMIT, 0, answered, s), 0);
+    uint32_t node = ndb_transaction_node(t);
+    s->connect = fake_seize(s->fake, node);
+    fake_next(s->fake, GSN_TCKEYREQ, NULL);
+    const uint32_t *request = fake_next(s->fake, GSN_TCKEYREQ, NULL);
+    uint64_t transid = ndb_transaction_id(t);
+    struct tckeyref ref = {.api_op = TCKEYREQ_OF(request)->api_op,
+                           .transid1 = (uint32_t)transid,
+                           .transid2 = (uint32_t)(transid >> 32),
+                           .error = ERR_SEND_BUFFER_FULL};
+    ANSWER(s->fake, request[1], TCKEYREF, ref);
+    fake_keyconf(s->fake, node, s->connect, transid, true);
+    assert_int_equal(s->answers, 1);
+    assert_int_equal(s->result, -1);
+    assert_int_equal(ndb_transaction_outcome(t, 0), 1);
+    assert_int_equal(ndb_transaction_error(t)->code, ERR_COMMITTED_READS_LOST);
+    assert_int_equal(ndb_transaction_error(t)->status, NDB_STATUS_PERMANENT);
+    assert_ptr_equal(ndb_transaction_error_operation(t), s->read);
+    assert_int_equal(ndb_operation_error(s->read)->code, ERR_SEND_BUFFER_FULL);
+    ndb_transaction_close(t);
+}
+
+/* Its commit is not answered in time, or its coordinator is lost: nothing can be in doubt. */
+static void who_has_only_read_is_not_in_doubt(void **state)
+{
+    for (uint32_t late = 0; late < 2; late++) {
+        begin(state);
+        struct setup *s = *state;
+        struct row row = {0};
+        const struct ndb_operation_options shared = {.lock = NDB_LOCK_SHARED};
+        struct ndb_transaction *t = ndb_transaction_start(&s->ndb);
+        assert_non_null(ndb_read(t, s->record, &(struct row){42, 0, 0}, s->record, &row, &shared));
+        assert_int_equal(ndb_execute_async(t, NDB_COMMIT, 0, answered, s), 0);
+        fake_seize(s->fake, ndb_transaction_node(t));
+        if (late == 1)
+            api_core_tick(s->fake->core, now_ms() + 1001);
+        else
+            fake_link_down(s->fake, ndb_transaction_node(t));
+        assert_int_equal(s->answers, 1);
+        assert_int_equal(s->result, -1);
+        assert_int_equal(ndb_transaction_error(t)->code,
+                         late == 1 ? ERR_REQUEST_TIMEOUT : ERR_NODE_FAILED_ABORTED);
+        assert_int_equal(ndb_transaction_error(t)->status, NDB_STATUS_TEMPORARY);
+        ndb_transaction_close(t);
+        end(state);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_do_not_come),
         cmocka_unit_test_setup_teardown(reads_go_again, begin, end),
+        cmocka_unit_test_setup_teardown(a_read_fails_by_itself, begin, end),
+        cmocka_unit_test(who_has_only_read_is_not_in_doubt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
