@@ -2,7 +2,7 @@
 # sandbox.sh -- builds the system and runs a small cluster on this machine: one management node, two data nodes.
 # SPDX-License-Identifier: GPL-2.0-only
 set -euo pipefail
-cd "$(dirname "$0")"
+cd "$(dirname "$(readlink -f "$0")")"
 
 BOX=$PWD/sandbox
 BIN=$PWD/build/bin
@@ -195,6 +195,44 @@ start_cluster() {
     "$BIN/ndb_waiter" --ndb-connectstring="$(connect_string)" --timeout=60
 }
 
+# gone PID_FILE SECONDS: waits until its process has ended.
+gone() {
+    for _ in $(seq $(($2 * 10))); do
+        alive "$1" || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+# Ends the script when a process cannot be ended: it is still found by its pid file, and its files stay.
+stop_cluster() {
+    local pid_file
+    if [ "$(living)" = 0 ]; then
+        echo "The cluster is not running."
+        return
+    fi
+    if running; then
+        "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHUTDOWN" || true
+    else # The management server was killed: the data nodes stop in good order by themselves.
+        for pid_file in "${PID_FILES[@]}"; do
+            if alive "$pid_file"; then kill "$(cat "$pid_file")"; fi
+        done
+    fi
+    for pid_file in "${PID_FILES[@]}"; do
+        if ! gone "$pid_file" 30; then
+            echo "pid $(cat "$pid_file") did not stop in 30 s; ending it"
+            kill "$(cat "$pid_file")" 2>/dev/null || true
+            if ! gone "$pid_file" 10; then
+                echo "pid $(cat "$pid_file") does not end; nothing is removed" >&2
+                exit 1
+            fi
+        fi
+        rm -f "$pid_file"
+    done
+    rm -f "$BOX/connectstring"
+    echo "The cluster is down."
+}
+
 # --- Real data: the package database of this machine. ---
 
 export_packages() {
@@ -206,9 +244,15 @@ export_packages() {
             print }' >"$BOX/package.tsv"
 }
 
-# The data of the last time is there again, and what the user has made of it, unless loading was cut off.
+# The data of the last time is there again, and what the user has made of it, unless loading was cut off. What cannot be
+# known is no reason to load anew, which would cost the user's data.
 has_packages() {
-    [ ! -e "$BOX/loading" ] && "$BIN/ndb_desc" --ndb-connectstring="$(connect_string)" -d sandbox package >/dev/null 2>&1
+    local said
+    [ ! -e "$BOX/loading" ] || return 1
+    said=$("$BIN/ndb_desc" --ndb-connectstring="$(connect_string)" -d sandbox package 2>&1) && return 0
+    grep -q '^No such object: package$' <<<"$said" && return 1
+    printf '%s\nWhether sandbox.package is there cannot be asked: nothing is loaded. Try again: ./sandbox.sh start\n' "$said" >&2
+    exit 1
 }
 
 load_packages() {
@@ -216,8 +260,10 @@ load_packages() {
     connect=$(connect_string)
     say "Loading the package database of this machine into sandbox.package"
     export_packages
+    if [ -e "$BOX/loading" ]; then # What is there of it, if anything.
+        "$BIN/ndb_drop_table" --ndb-connectstring="$connect" -d sandbox package >/dev/null 2>&1 || true
+    fi
     : >"$BOX/loading"
-    "$BIN/ndb_drop_table" --ndb-connectstring="$connect" -d sandbox package >/dev/null 2>&1 || true # What is there of it.
     "$BIN/ndb_create_table" --ndb-connectstring="$connect" --execute="CREATE TABLE sandbox.package (
         name VARCHAR(120) NOT NULL, version VARCHAR(120) NOT NULL, architecture VARCHAR(20) NOT NULL,
         section VARCHAR(60) NOT NULL, installed_kb INT UNSIGNED NOT NULL, depends VARCHAR(4000), summary VARCHAR(500),
@@ -391,32 +437,7 @@ status)
     "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "ALL REPORT CHECKPOINT"
     ;;
 demo) demo ;;
-stop)
-    if [ "$(living)" = 0 ]; then
-        echo "The cluster is not running."
-        exit 0
-    fi
-    if running; then
-        "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHUTDOWN" || true
-    else # The management server was killed: the data nodes stop in good order by themselves.
-        for pid_file in "${PID_FILES[@]}"; do
-            if alive "$pid_file"; then kill "$(cat "$pid_file")"; fi
-        done
-    fi
-    for pid_file in "${PID_FILES[@]}"; do
-        for _ in $(seq 300); do
-            alive "$pid_file" || break
-            sleep 0.1
-        done
-        if alive "$pid_file"; then
-            echo "pid $(cat "$pid_file") did not stop in 30 s; ending it"
-            kill "$(cat "$pid_file")" 2>/dev/null || true
-        fi
-        rm -f "$pid_file"
-    done
-    rm -f "$BOX/connectstring"
-    echo "The cluster is down."
-    ;;
+stop) stop_cluster ;;
 test)
     # shellcheck disable=SC2086
     install_packages $TEST_PACKAGES
@@ -429,7 +450,7 @@ test)
     ctest --test-dir build --output-on-failure -LE night -j "$(nproc)"
     ;;
 clean)
-    "$0" stop || true
+    stop_cluster
     rm -rf "$BOX" build
     ;;
 *)

@@ -176,8 +176,9 @@ int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t wh
  * this server, which stops then. */
 int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config, bool any_cluster);
 /* A data node runs with this generation, which it does not have from here. If that is one of a
- * former cache, and its number may be one of ours, ours comes behind it. */
-void mgmd_config_behind(struct mgmd *mgmd, uint32_t generation);
+ * former cache, and its number may be one of ours, ours comes behind it. 0, or -1: that could not
+ * be stored, and is to be tried again. */
+int mgmd_config_behind(struct mgmd *mgmd, uint32_t generation);
 /* Removes the generations before the present one. */
 void mgmd_cache_forget(struct mgmd *mgmd);
 /* Writes the configuration into the cache, under its generation. */
@@ -325,8 +326,13 @@ uint64_t mgmd_config_digest(const struct cluster_config *config);
 /* Does this server make the changes of the configuration? The lowest id does. */
 bool mgmd_leads(const struct mgmd *mgmd);
 bool mgmd_peer_alive(const struct mgmd *mgmd, uint32_t id);
-/* A server that does not answer, or has another generation; 0 = all are alike. */
-uint32_t mgmd_peer_missing(const struct mgmd *mgmd);
+/* Why the configuration cannot be changed with another server, and what helps. */
+struct mgmd_unlike {
+    const char *what;
+    const char *cure;
+};
+/* A server that is not like this one, with the reason; 0 = all are. */
+uint32_t mgmd_peer_missing(const struct mgmd *mgmd, struct mgmd_unlike *why);
 void mgmd_peers_tick(struct mgmd *mgmd);
 void mgmd_peers_free(struct mgmd *mgmd);
 /* Asks the servers of `known` once and gives the newest configuration, which is the caller's, whose

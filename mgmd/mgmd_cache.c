@@ -36,6 +36,7 @@ static int sync_directory_of(const char *path)
     if (slash != NULL) slash[1] = '\0';
     int in = open(slash != NULL ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int rc = in < 0 ? -1 : fsync(in);
+    if (rc != 0 && errno == EINVAL) rc = 0; /* A file system that has no such thing. */
     if (in >= 0) (void)close(in);
     return rc;
 }
@@ -133,7 +134,11 @@ int mgmd_config_store(struct mgmd *mgmd, const struct cluster_config *config)
     cache_path(mgmd, config_generation(config), path, sizeof(path));
     int rc = bytes == NULL ? -1 : mgmd_write_file(path, bytes, size);
     free(bytes);
-    if (rc != 0) (void)fprintf(stderr, "ndb_mgmd: the cache %s cannot be written\n", path);
+    if (rc == 0) return 0;
+    (void)fprintf(stderr, "ndb_mgmd: the cache %s cannot be written\n", path);
+    /* Perhaps only its directory could not be synced: what is not in force must not be found. */
+    if (mgmd->config == NULL || config_generation(mgmd->config) != config_generation(config))
+        (void)unlink(path);
     return rc;
 }
 
@@ -162,17 +167,17 @@ void mgmd_cache_forget(struct mgmd *mgmd)
     cache_clear(mgmd, config_generation(mgmd->config), 0);
 }
 
-void mgmd_config_behind(struct mgmd *mgmd, uint32_t generation)
+int mgmd_config_behind(struct mgmd *mgmd, uint32_t generation)
 {
     uint32_t own = config_generation(mgmd->config);
 
-    if (generation == 0 || generation == UINT32_MAX) return;
-    if (config_count(mgmd->config, CONFIG_MGMD) > 1) return;
+    if (generation == 0 || generation == UINT32_MAX) return 0;
+    if (config_count(mgmd->config, CONFIG_MGMD) > 1) return 0;
     if (generation < own || (generation == own && !mgmd->anew)) {
         char path[2300];
         cache_path(mgmd, generation, path, sizeof(path));
         if (mgmd->anew) (void)mgmd_remove_file(path); /* It is not what that node runs with. */
-        return;
+        return 0;
     }
     config_set_generation(mgmd->config, generation + 1);
     if (mgmd_config_store(mgmd, mgmd->config) != 0) {
@@ -181,13 +186,14 @@ void mgmd_config_behind(struct mgmd *mgmd, uint32_t generation)
                            "The data nodes run with generation %u, which is lost, and the cache in "
                            "%s cannot be written: the next change may get a number that is taken",
                            generation, mgmd->config_dir);
-        return;
+        return -1;
     }
     cache_clear(mgmd, generation + 1, 0);
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
                        "The data nodes run with generation %u, which is lost: the configuration is "
                        "generation %u",
                        generation, config_generation(mgmd->config));
+    return 0;
 }
 
 /* ---- decision ---- */
@@ -573,7 +579,8 @@ static void forget_pending(struct mgmd *mgmd)
 
 void mgmd_config_pending(struct mgmd *mgmd)
 {
-    uint32_t missing = mgmd_peer_missing(mgmd);
+    struct mgmd_unlike unlike;
+    uint32_t missing = mgmd_peer_missing(mgmd, &unlike);
     uint64_t now = uv_now(mgmd->loop);
 
     if (mgmd->pending == NULL) return;
@@ -581,9 +588,9 @@ void mgmd_config_pending(struct mgmd *mgmd)
         if (now < mgmd->pending_told) return;
         mgmd->pending_told = now + 60000;
         cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
-                           "The change of the configuration waits for management server %u: start "
-                           "it",
-                           missing);
+                           "The change of the configuration waits for management server %u, which "
+                           "%s: %s",
+                           missing, unlike.what, unlike.cure);
         return;
     }
     struct cluster_config *config = mgmd->pending;
@@ -636,7 +643,7 @@ int mgmd_config_start(struct mgmd *mgmd)
 /* 0, or -1 with the reason why this server cannot change the configuration now. */
 static int may_change(const struct mgmd *mgmd, char *why, size_t size)
 {
-    uint32_t missing;
+    struct mgmd_unlike unlike;
 
     if (config_count(mgmd->config, CONFIG_MGMD) < 2) return 0;
     if (!mgmd_leads(mgmd)) {
@@ -644,12 +651,12 @@ static int may_change(const struct mgmd *mgmd, char *why, size_t size)
                        config_section_node(config_next_node(mgmd->config, 0, CONFIG_MGMD)));
         return -1;
     }
-    missing = mgmd_peer_missing(mgmd);
+    uint32_t missing = mgmd_peer_missing(mgmd, &unlike);
     if (missing == 0) return 0;
     (void)snprintf(why, size,
-                   "management server %u does not answer, and all must have the same "
-                   "configuration: start it, then repeat",
-                   missing);
+                   "management server %u %s, and all must have the same configuration: %s, then "
+                   "repeat",
+                   missing, unlike.what, unlike.cure);
     return -1;
 }
 

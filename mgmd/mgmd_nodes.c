@@ -363,10 +363,9 @@ static void take_status(struct mgmd *mgmd, uint32_t id, const struct signal *sig
     node->generation = conf->generation;
     node->clients = conf->connected;
     if (conf->start_level == START_STARTED) mgmd_identity_confirm(mgmd);
-    if (!node->configured && node->compared != conf->generation) {
+    if (!node->configured && node->compared != conf->generation &&
+        mgmd_config_behind(mgmd, conf->generation) == 0)
         node->compared = conf->generation;
-        mgmd_config_behind(mgmd, conf->generation);
-    }
     log_progress(mgmd, id);
 }
 

@@ -312,16 +312,31 @@ bool mgmd_peer_alive(const struct mgmd *mgmd, uint32_t id)
     return mgmd->peers[id] != NULL && mgmd->peers[id]->alive;
 }
 
-/* A server that does not answer, or has another generation; 0 = all are alike. */
-uint32_t mgmd_peer_missing(const struct mgmd *mgmd)
+static bool peer_is_alike(const struct mgmd *mgmd, uint32_t id, struct mgmd_unlike *why)
+{
+    const struct mgmd_peer *peer = mgmd->peers[id];
+
+    if (!mgmd_peer_alive(mgmd, id))
+        *why = (struct mgmd_unlike){"does not answer", "start it"};
+    else if (peer->other_cluster != 0)
+        *why = (struct mgmd_unlike){"has the id of another cluster",
+                                    "stop the one that is wrong, and start it with an empty "
+                                    "directory"};
+    else if (peer->generation != config_generation(mgmd->config))
+        *why = (struct mgmd_unlike){"has another generation of the configuration",
+                                    "wait until it has taken this one over"};
+    else
+        return true;
+    return false;
+}
+
+uint32_t mgmd_peer_missing(const struct mgmd *mgmd, struct mgmd_unlike *why)
 {
     for (struct config_section *node = config_next_node(mgmd->config, 0, CONFIG_MGMD); node != NULL;
          node = config_next_node(mgmd->config, config_section_node(node), CONFIG_MGMD)) {
         uint32_t id = config_section_node(node);
         if (id == mgmd->own_node) continue;
-        if (!mgmd_peer_alive(mgmd, id) || mgmd->peers[id]->other_cluster != 0 ||
-            mgmd->peers[id]->generation != config_generation(mgmd->config))
-            return id;
+        if (!peer_is_alike(mgmd, id, why)) return id;
     }
     return 0;
 }

@@ -155,12 +155,15 @@ static int claim_cluster(struct process *process)
     uint64_t own = config_cluster_id(process->cluster);
     process->bare = files == 0;
     if (files == 0 || process->initial) return 0;
+    int rc = ndb_mgm_claim_cluster(process->mgm, process->config.own_node, files);
+    int code = rc == 0 ? 0 : ndb_mgm_error_code(process->mgm);
     if (files == own) { /* It may be unconfirmed. One that does not know what that is, is not. */
-        (void)ndb_mgm_claim_cluster(process->mgm, process->config.own_node, files);
-        return 0;
+        if (code != NDB_MGM_CONFIG_CHANGE_FAILED) return 0;
+        process_log(process, LOG_LEVEL_WARNING, "The configuration has changed meanwhile: %s",
+                    ndb_mgm_error_text(process->mgm));
+        return -1;
     }
-    if (ndb_mgm_claim_cluster(process->mgm, process->config.own_node, files) != 0) {
-        int code = ndb_mgm_error_code(process->mgm);
+    if (rc != 0) {
         process_log(process, LOG_LEVEL_ERROR, "%s", ndb_mgm_error_text(process->mgm));
         return code == NDB_MGM_CONFIG_CHANGE_FAILED || code == NDB_MGM_USAGE_ERROR ? 0 : -1;
     }
@@ -357,22 +360,28 @@ static int make_node(struct process *process)
     return 0;
 }
 
-/* Under an angel the node has been wanted and is wanted still: while no management server answers
- * it waits for one, as long as it takes, and that is no failed start. SIGTERM ends the wait. */
+/* No management server answers, or the one that does cannot write its files or is about to change
+ * its configuration. */
+static bool may_pass(int code)
+{
+    return code == NDB_MGM_COULD_NOT_CONNECT || code == NDB_MGM_SERVER_NOT_CONNECTED ||
+           code == NDB_MGM_GET_CONFIG_FAILED || code == NDB_MGM_CONFIG_CHANGE_FAILED;
+}
+
+/* Under an angel the node has been wanted and is wanted still: while it gets no configuration it
+ * waits for one, as long as it takes, and that is no failed start. SIGTERM ends the wait. */
 static int fetch_patiently(struct process *process, const struct options *options)
 {
     for (;;) {
         if (fetch_configuration(process, options, process->config.own_node, ID_WAIT_RESTART) == 0)
             return 0;
         int code = process->mgm == NULL ? 0 : ndb_mgm_error_code(process->mgm);
-        if (process->angel_pipe < 0 ||
-            (code != NDB_MGM_COULD_NOT_CONNECT && code != NDB_MGM_SERVER_NOT_CONNECTED))
-            return -1;
+        if (process->angel_pipe < 0 || !may_pass(code)) return -1;
         ndb_mgm_destroy_handle(process->mgm);
         process->mgm = NULL;
         process_log(process, LOG_LEVEL_WARNING,
                     "the node waits for a management server: it needs its configuration to start");
-        sleep(1);
+        sleep(code == NDB_MGM_COULD_NOT_CONNECT || code == NDB_MGM_SERVER_NOT_CONNECTED ? 1 : 5);
     }
 }
 

@@ -371,7 +371,8 @@ static struct ndb_table *open_table(struct settings *settings, const char *name)
         (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
     }
     struct ndb_table *table = tool_open_table(&settings->tool, name);
-    if (table == NULL) say_unknown(settings, name);
+    int32_t code = ndb_error(settings->tool.ndb)->code;
+    if (table == NULL && (code == 709 || code == 723)) say_unknown(settings, name);
     return table;
 }
 

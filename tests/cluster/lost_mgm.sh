@@ -109,6 +109,57 @@ want_text node1.out 2372
 start_nodes
 all_there
 
+say "lost, and the server that is there again cannot write: who looks first is told, who has an angel waits until it can"
+kill_nodes
+lose_server
+mv config.ini kept.ini
+sed 's/^\[ndbd default\]$/&\nStopOnError=0/' kept.ini >config.ini
+lose_directory
+again
+BLOCK='mgm/ndb_49_config.bin.1.tmp' # Nobody writes to a directory.
+mkdir "$BLOCK"
+want 1 "$BIN/ndbmtd" --ndb-connectstring="$CS" --ndb-nodeid=1 --foreground
+want_text err "Node 1 has files with the cluster id $ID, which this server would take, but the cache in .*mgm/ cannot be written"
+rmdir "$BLOCK"
+workers() { # until both angels have one
+    for _ in $(seq 900); do
+        WORKERS=()
+        for id in 1 2; do mapfile -t -O "${#WORKERS[@]}" WORKERS < <(pgrep -P "$(cat "node$id/ndb_$id.pid")"); done
+        [ "${#WORKERS[@]}" -eq 2 ] && return
+        sleep 0.1
+    done
+    fail "the angels have no two workers"
+}
+start_daemon 1
+start_daemon 2
+all_there
+lose_server
+workers
+kill -9 "${WORKERS[@]}"
+for id in 1 2; do wait_text "node$id/ndb_${id}_out.log" 'the node waits for a management server'; done
+workers
+kill -STOP "${WORKERS[@]}"
+lose_directory
+again
+mkdir "$BLOCK"
+for id in 1 2; do : >"node$id/ndb_${id}_out.log"; done
+kill -CONT "${WORKERS[@]}"
+for id in 1 2; do wait_text "node$id/ndb_${id}_out.log" 'the cache in .*mgm/ cannot be written'; done
+rmdir "$BLOCK"
+all_there
+want_text mgm.out "Node [12] has files with the cluster id $ID: this management server goes on with it"
+for id in 1 2; do
+    angel=$(cat "node$id/ndb_$id.pid")
+    kill "$angel"
+    for _ in $(seq 900); do
+        kill -0 "$angel" 2>/dev/null || break
+        sleep 0.1
+    done
+    kill -0 "$angel" 2>/dev/null && fail "the angel of node $id does not end"
+done
+lose_server
+mv kept.ini config.ini
+
 say "a server that has another id by order: both ids are named, and the cure cures"
 kill_nodes
 lose_directory

@@ -351,7 +351,7 @@ until_log 49 'ALERT.* Management server 50 has the cluster id 2222, this one has
 until_log 50 'ALERT.* Management server 49 has the cluster id 1111, this one has 2222: stop all management servers'
 config "$BOX/config49.ini" 'MaxNoOfConcurrentScans=340'
 ask 49 'reload config'
-grep -q 'result: 4011 management server 50' "$BOX/out" || fail "changed, though 50 has another cluster: $(cat "$BOX/out")"
+grep -q 'result: 4011 management server 50 has the id of another cluster' "$BOX/out" || fail "changed, though 50 has another cluster: $(cat "$BOX/out")"
 server_state 49 1
 server_state 50 1
 for id in 49 50; do kill "${SERVER[$id]}"; done
