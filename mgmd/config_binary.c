@@ -150,6 +150,16 @@ uint8_t *config_encode(const struct cluster_config *config, size_t *size)
     return (uint8_t *)writer.words;
 }
 
+uint64_t config_digest(const struct cluster_config *config)
+{
+    size_t size;
+    uint8_t *bytes = config_encode(config, &size);
+    uint64_t digest = bytes == NULL ? 0 : XXH3_64bits(bytes, size);
+
+    free(bytes);
+    return digest;
+}
+
 static uint32_t get(struct reader *reader)
 {
     if (reader->at >= reader->words) {

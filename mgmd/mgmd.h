@@ -73,6 +73,8 @@ struct mgmd_node {
     bool linked_once;         /* Since the id was given. */
     uint64_t kept_until;      /* Loop time: until then only given to who asks for this id. */
     uint64_t foreign;         /* Id of another cluster that this data node is of: told once. */
+    uint32_t digest;          /* Of the configuration that it runs with; 0: not known. */
+    uint32_t unlike_told;     /* That it runs with another one is told for this digest. */
     bool configured;          /* It has its configuration from here. */
     uint32_t compared;        /* Generation, not from here, that ours has been compared with. */
     uint16_t port;            /* Where it listens; 0 = not known. */
@@ -211,8 +213,10 @@ void mgmd_identity_give(const struct mgmd *mgmd, struct cluster_config *config,
  * -1 with a message. */
 int mgmd_identity_begin(struct mgmd *mgmd, const struct cluster_config *config);
 bool mgmd_identity_fresh(const struct mgmd *mgmd, const struct cluster_config *config);
-/* A data node is started, or another server has the same id: it stays. */
+/* Another server has the same id, or the operator says it: it stays. */
 void mgmd_identity_confirm(struct mgmd *mgmd);
+/* A data node is started, or has files, with this id. */
+void mgmd_identity_confirm_by_node(struct mgmd *mgmd);
 /* A data node, which `runs` or has files, is of this cluster. 0: so is this server, by now; -1: it
  * is not, 1: it cannot store that it would be, with the reason. */
 int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, bool runs, char *why,
@@ -322,7 +326,6 @@ void mgmd_event(struct mgmd *mgmd, uint32_t type, uint32_t source, const uint32_
                 uint32_t words, const char *text);
 
 /* ---- mgmd_peers.c ---- */
-uint64_t mgmd_config_digest(const struct cluster_config *config);
 /* Does this server make the changes of the configuration? The lowest id does. */
 bool mgmd_leads(const struct mgmd *mgmd);
 bool mgmd_peer_alive(const struct mgmd *mgmd, uint32_t id);

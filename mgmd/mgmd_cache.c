@@ -75,8 +75,9 @@ static void cache_path(const struct mgmd *mgmd, uint32_t generation, char *path,
                    generation);
 }
 
-/* The newest generation below `below` of which a file exists; 0 when there is none. */
-static uint32_t cache_newest(const struct mgmd *mgmd, uint32_t below)
+/* Of the generations from `from` to before `below` of which a file exists the oldest or the newest;
+ * 0 when there is none. */
+static uint32_t cache_find(const struct mgmd *mgmd, uint32_t from, uint32_t below, bool newest)
 {
     char prefix[64];
     DIR *directory = opendir(mgmd->config_dir);
@@ -87,10 +88,17 @@ static uint32_t cache_newest(const struct mgmd *mgmd, uint32_t below)
         int64_t generation;
         if (strncmp(entry->d_name, prefix, (size_t)length) != 0) continue;
         if (mgm_parse_number(entry->d_name + length, &generation) != 0) continue;
-        if (generation > best && generation < below) best = (uint32_t)generation;
+        if (generation < 1 || generation < from || generation >= below) continue;
+        if (best == 0 || (newest ? generation > best : generation < best))
+            best = (uint32_t)generation;
     }
     if (directory != NULL) (void)closedir(directory);
     return best;
+}
+
+static uint32_t cache_newest(const struct mgmd *mgmd, uint32_t below)
+{
+    return cache_find(mgmd, 1, below, true);
 }
 
 /* The newest cached configuration that can be read; damaged ones are named and skipped. */
@@ -142,15 +150,27 @@ int mgmd_config_store(struct mgmd *mgmd, const struct cluster_config *config)
     return rc;
 }
 
-/* Removes the generations below `below`, but not `kept`. */
-static void cache_clear(struct mgmd *mgmd, uint32_t below, uint32_t kept)
+/* Removes the generations below `below`, but not `kept`: the oldest first, so that whoever is
+ * killed meanwhile finds the newest still. 0, or -1: there is one that stays. */
+static int cache_clear(struct mgmd *mgmd, uint32_t below, uint32_t kept)
 {
     char path[2300];
+    uint32_t at = 0;
+    uint32_t removed = 0;
+    int rc = 0;
 
-    while ((below = cache_newest(mgmd, below)) != 0) {
-        cache_path(mgmd, below, path, sizeof(path));
-        if (below != kept) (void)unlink(path);
+    while ((at = cache_find(mgmd, at + 1, below, false)) != 0) {
+        cache_path(mgmd, at, path, sizeof(path));
+        if (at == kept) continue;
+        removed++;
+        if (unlink(path) == 0) continue;
+        rc = -1;
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR, "%s cannot be removed: %s", path,
+                           strerror(errno));
+        (void)fprintf(stderr, "ndb_mgmd: %s cannot be removed: %s\n", path, strerror(errno));
     }
+    if (removed > 0 && rc == 0) rc = sync_directory_of(path);
+    return rc;
 }
 
 /* This configuration takes the place of all that are kept. They go when it is there: whoever cannot
@@ -158,13 +178,12 @@ static void cache_clear(struct mgmd *mgmd, uint32_t below, uint32_t kept)
 static int store_alone(struct mgmd *mgmd, const struct cluster_config *config)
 {
     if (mgmd_config_store(mgmd, config) != 0) return -1;
-    cache_clear(mgmd, UINT32_MAX, config_generation(config));
-    return 0;
+    return cache_clear(mgmd, UINT32_MAX, config_generation(config));
 }
 
 void mgmd_cache_forget(struct mgmd *mgmd)
 {
-    cache_clear(mgmd, config_generation(mgmd->config), 0);
+    (void)cache_clear(mgmd, config_generation(mgmd->config), 0);
 }
 
 int mgmd_config_behind(struct mgmd *mgmd, uint32_t generation)
@@ -188,7 +207,7 @@ int mgmd_config_behind(struct mgmd *mgmd, uint32_t generation)
                            generation, mgmd->config_dir);
         return -1;
     }
-    cache_clear(mgmd, generation + 1, 0);
+    (void)cache_clear(mgmd, generation + 1, 0);
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
                        "The data nodes run with generation %u, which is lost: the configuration is "
                        "generation %u",
@@ -283,10 +302,11 @@ static int choose(struct mgmd *mgmd, struct cluster_config *file, struct cluster
     }
     if (mgmd->options.initial) {
         mgmd->anew = true;
-        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
-                           "--initial: cached configurations removed, %s becomes generation 1",
-                           mgmd->options.config_file);
         int rc = adopt(mgmd, file, cached, 1);
+        if (rc == 0)
+            cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
+                               "--initial: cached configurations removed, %s becomes generation 1",
+                               mgmd->options.config_file);
         config_free(cached);
         mgmd->config = file;
         return rc;
@@ -401,8 +421,8 @@ static int join_servers(struct mgmd *mgmd, const struct cluster_config *file,
     uint64_t wanted = mgmd->options.cluster_id;
     bool same = cached != NULL && config_cluster_id(theirs) == config_cluster_id(cached);
     bool fresh = cached != NULL && mgmd_identity_fresh(mgmd, cached);
-    bool differs = !same || (config_generation(theirs) == config_generation(cached) &&
-                             !config_equal(theirs, cached, what, sizeof(what)));
+    bool differs = !same || config_generation(theirs) != config_generation(cached) ||
+                   !config_equal(theirs, cached, what, sizeof(what));
     bool first = mgmd->options.initial || cached == NULL || (differs && fresh && !theirs_fresh);
     bool newer = first || config_generation(theirs) > config_generation(cached);
 
@@ -558,8 +578,8 @@ int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config, bool any_
         if (leaves) mgmd_exit(mgmd, 0);
         return 1;
     }
-    /* Of another cluster: what this server has made counts no more. */
-    if ((same ? mgmd_config_store(mgmd, config) : store_alone(mgmd, config)) != 0) return -1;
+    /* From one that is sure: what this server has made by itself counts no more. */
+    if ((any_cluster ? store_alone(mgmd, config) : mgmd_config_store(mgmd, config)) != 0) return -1;
     config_free(mgmd->config);
     mgmd->config = config;
     mgm_link_update(mgmd->link);

@@ -470,7 +470,7 @@ static void get_mgmd_state(struct mgmd_session *session)
     mgmd_reply(session,
                "nodeid: %u\ngeneration: %u\ndigest: %016llx\ncluster: %llu\nfresh: %d\nports: %s\n",
                mgmd->own_node, config_generation(mgmd->config),
-               (unsigned long long)mgmd_config_digest(mgmd->config),
+               (unsigned long long)config_digest(mgmd->config),
                (unsigned long long)config_cluster_id(mgmd->config), mgmd->fresh, ports);
     mgmd_reply_end(session);
 }

@@ -20,6 +20,7 @@
 #include <xxhash.h>
 
 #include "mgmd/mgmd.h"
+#include "signals/api_reg.h"
 
 /* ---- the cluster ---- */
 
@@ -145,6 +146,43 @@ void mgmd_identity_confirm(struct mgmd *mgmd)
                            path);
 }
 
+/* A data node that is started and runs with another configuration than this server's, 0 = none. */
+static uint32_t unlike_node(const struct mgmd *mgmd)
+{
+    uint32_t digest = (uint32_t)config_digest(mgmd->config);
+
+    for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
+        const struct mgmd_node *node = &mgmd->nodes[id];
+        if (!node->linked || !node->status_known || node->start_level != START_STARTED) continue;
+        if (node->digest != 0 && node->digest != digest) return id;
+    }
+    return 0;
+}
+
+/* With several servers the id says nothing about the rest, which follows from the list of nodes:
+ * what data nodes run with another server has. An only server goes on with what it has, under a new
+ * number. */
+void mgmd_identity_confirm_by_node(struct mgmd *mgmd)
+{
+    uint32_t unlike = 0;
+
+    if (!mgmd->fresh) return;
+    if (config_count(mgmd->config, CONFIG_MGMD) > 1) unlike = unlike_node(mgmd);
+    if (unlike == 0) {
+        mgmd_identity_confirm(mgmd);
+        return;
+    }
+    if (mgmd->nodes[unlike].unlike_told == mgmd->nodes[unlike].digest) return;
+    mgmd->nodes[unlike].unlike_told = mgmd->nodes[unlike].digest;
+    cluster_log_printf(
+        mgmd->log, NDB_MGM_SEVERITY_ALERT,
+        "Node %u runs with generation %u of another configuration than this server's, "
+        "which was begun without a kept one: start the management server that has "
+        "it, and this one takes it. If there is none, start this one with --initial "
+        "and the file that the data nodes were started with",
+        unlike, mgmd->nodes[unlike].generation);
+}
+
 /* Once for each node and id. */
 static void tell_foreign(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, const char *why)
 {
@@ -162,10 +200,10 @@ int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, b
     uint64_t own = config_cluster_id(mgmd->config);
 
     if (cluster_id == own) {
-        mgmd_identity_confirm(mgmd);
+        mgmd_identity_confirm_by_node(mgmd);
         return 0;
     }
-    if (!mgmd->fresh || cluster_id == 0) {
+    if (!mgmd->fresh || cluster_id == 0 || unlike_node(mgmd) != 0) {
         (void)snprintf(
             why, size,
             "Node %u %s with the cluster id %" PRIu64 ", this management server has %" PRIu64

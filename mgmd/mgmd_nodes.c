@@ -361,8 +361,9 @@ static void take_status(struct mgmd *mgmd, uint32_t id, const struct signal *sig
     node->single_user = conf->single_user;
     node->slow = conf->slow;
     node->generation = conf->generation;
+    node->digest = conf->digest;
     node->clients = conf->connected;
-    if (conf->start_level == START_STARTED) mgmd_identity_confirm(mgmd);
+    if (conf->start_level == START_STARTED) mgmd_identity_confirm_by_node(mgmd);
     if (!node->configured && node->compared != conf->generation &&
         mgmd_config_behind(mgmd, conf->generation) == 0)
         node->compared = conf->generation;

@@ -51,16 +51,6 @@ struct mgmd_peer {
     } job;
 };
 
-uint64_t mgmd_config_digest(const struct cluster_config *config)
-{
-    size_t size;
-    uint8_t *bytes = config_encode(config, &size);
-    uint64_t digest = bytes == NULL ? 0 : XXH3_64bits(bytes, size);
-
-    free(bytes);
-    return digest;
-}
-
 static uint32_t lowest(const struct cluster_config *config)
 {
     return config_section_node(config_next_node(config, 0, CONFIG_MGMD));
@@ -103,7 +93,8 @@ static bool asked(struct mgmd_peer *peer)
     bool newer = peer->job.generation > peer->job.own_generation;
     bool other = peer->job.generation == peer->job.own_generation &&
                  digest != peer->job.own_digest && digest != peer->job.equal;
-    bool counts = peer->job.own_fresh && !peer->job.fresh && foreign; /* Instead of our own. */
+    bool differs = foreign || digest != peer->job.own_digest;
+    bool counts = peer->job.own_fresh && !peer->job.fresh && differs; /* Instead of our own. */
     if (!newer && !other && !counts) return true;
     return ndb_mgm_get_configuration(handle, &peer->job.bytes, &peer->job.size) == 0;
 }
@@ -152,17 +143,17 @@ static void conflict(struct mgmd *mgmd, const struct mgmd_peer *peer, const char
     mgmd_exit(mgmd, 0);
 }
 
-/* This server is fresh and the other one is not: what that one has counts, cluster and all. */
-static void take_cluster(struct mgmd *mgmd, struct mgmd_peer *peer, struct cluster_config *config,
+/* This server is fresh and the other one is not: what that one has counts, cluster, number and all.
+ * False: it cannot be taken. */
+static bool take_cluster(struct mgmd *mgmd, struct mgmd_peer *peer, struct cluster_config *config,
                          const char *what)
 {
     uint64_t own = config_cluster_id(mgmd->config);
 
     if (mgmd_config_take(mgmd, config, true) != 0) {
         config_free(config);
-        return;
+        return false;
     }
-    mgmd_identity_confirm(mgmd);
     if (own == config_cluster_id(config))
         cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
                            "This server goes on with generation %u of management server %u, and "
@@ -174,9 +165,25 @@ static void take_cluster(struct mgmd *mgmd, struct mgmd_peer *peer, struct clust
                            " and generation %u of management server %u, and drops the cluster id "
                            "that it has made (%" PRIu64 ")",
                            config_cluster_id(config), config_generation(config), peer->node, own);
+    return true;
 }
 
-static void take_config(struct mgmd *mgmd, struct mgmd_peer *peer)
+/* Once for each that cannot be taken. */
+static bool take_newer(struct mgmd *mgmd, struct mgmd_peer *peer, struct cluster_config *config,
+                       const char *what)
+{
+    int rc = peer->foreign == peer->job.digest ? 1 : mgmd_config_take(mgmd, config, false);
+
+    if (rc > 0) peer->foreign = peer->job.digest;
+    if (rc != 0) return false;
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                       "Generation %u is taken over from management server %u (%s)",
+                       config_generation(config), peer->node, what);
+    return true;
+}
+
+/* True: this server has now what the other one has. */
+static bool take_config(struct mgmd *mgmd, struct mgmd_peer *peer)
 {
     char what[256] = "";
     struct cluster_config *config =
@@ -186,35 +193,27 @@ static void take_config(struct mgmd *mgmd, struct mgmd_peer *peer)
         cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR,
                            "The configuration of management server %u cannot be read: %s",
                            peer->node, what);
-        return;
+        return false;
     }
     uint32_t generation = config_generation(config);
     bool same = config_equal(mgmd->config, config, what, sizeof(what));
-    bool differs = config_cluster_id(config) != config_cluster_id(mgmd->config) ||
-                   (generation == config_generation(mgmd->config) && !same);
+    bool foreign = config_cluster_id(config) != config_cluster_id(mgmd->config);
+    bool differs = foreign || generation != config_generation(mgmd->config) || !same;
+    bool taken = false;
+    if (differs && mgmd->fresh && !peer->job.fresh) return take_cluster(mgmd, peer, config, what);
     if (differs && !mgmd->fresh && peer->job.fresh) {
-        config_free(config); /* It will take ours. */
-    } else if (differs && mgmd->fresh && !peer->job.fresh) {
-        take_cluster(mgmd, peer, config, what);
+        same = false; /* It will take ours. */
     } else if (generation == config_generation(mgmd->config)) {
         if (same)
             peer->equal = peer->job.digest;
-        else
+        else if (!foreign || mgmd->fresh) /* Two that are sure of two clusters only say so. */
             conflict(mgmd, peer, what);
-        config_free(config);
     } else if (generation > config_generation(mgmd->config)) {
-        int taken = peer->foreign == peer->job.digest ? 1 : mgmd_config_take(mgmd, config, false);
-        if (taken > 0) peer->foreign = peer->job.digest;
-        if (taken != 0) {
-            config_free(config);
-            return;
-        }
-        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
-                           "Generation %u is taken over from management server %u (%s)", generation,
-                           peer->node, same ? "the same content" : what);
-    } else {
-        config_free(config);
+        taken = take_newer(mgmd, peer, config, same ? "the same content" : what);
+        same = taken;
     }
+    if (!taken) config_free(config);
+    return same;
 }
 
 static void lost(struct mgmd *mgmd, struct mgmd_peer *peer)
@@ -258,8 +257,8 @@ static void answered(uv_work_t *work, int status)
         peer->generation = peer->job.generation;
         learn_ports(mgmd, peer->job.ports);
         tell_other_cluster(mgmd, peer);
-        if (peer->job.bytes != NULL) take_config(mgmd, peer);
-        if (peer->job.cluster == config_cluster_id(mgmd->config) && !peer->job.fresh)
+        bool alike = peer->job.bytes == NULL || take_config(mgmd, peer);
+        if (alike && peer->job.cluster == config_cluster_id(mgmd->config) && !peer->job.fresh)
             mgmd_identity_confirm(mgmd);
     } else if (peer->alive && !mgmd->stopping &&
                ndb_mgm_error_code(peer->handle) == NDB_MGM_COULD_NOT_CONNECT) {
@@ -302,7 +301,7 @@ static void ask_peer(struct mgmd *mgmd, const struct config_section *node)
     peer->job.own_generation = config_generation(mgmd->config);
     peer->job.own_cluster = config_cluster_id(mgmd->config);
     peer->job.own_fresh = mgmd->fresh;
-    peer->job.own_digest = mgmd_config_digest(mgmd->config);
+    peer->job.own_digest = config_digest(mgmd->config);
     peer->job.equal = peer->equal;
     peer->busy = uv_queue_work(mgmd->loop, &peer->work, ask, answered) == 0;
 }

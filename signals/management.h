@@ -97,8 +97,9 @@ struct node_status_conf {
     uint32_t single_user; /* Client that may work alone, 0 = all may. */
     uint32_t generation;  /* Of the configuration that it runs with. */
     uint32_t slow;        /* 1: the members have found it slow (pace.md). */
+    uint32_t digest;      /* Of that configuration, its lower half; 0: not told. */
 };
-SIGNAL_STRUCT(node_status_conf, 23);
+SIGNAL_STRUCT(node_status_conf, 24);
 
 struct memory_report_req {
     uint32_t sender_data;

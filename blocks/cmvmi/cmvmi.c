@@ -92,6 +92,7 @@ static void cmvmi_exec_NODE_STATUS_REQ(struct block *block, const struct signal 
         .arbit_node = cmvmi->arbit_node,
         .single_user = cmvmi->single_user,
         .generation = config->generation,
+        .digest = config->digest,
         .slow = cmvmi->slow,
     };
     jam();

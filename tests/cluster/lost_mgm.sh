@@ -205,6 +205,7 @@ say "two servers: the id that counts wins over one that was made for want of it"
 kill_nodes
 lose_server
 declare -A SERVER
+FILE=two.ini
 {
     printf '[ndbd default]\nNoOfReplicas=2\nHostName=127.0.0.1\n[ndb_mgmd default]\nHostName=127.0.0.1\n'
     for id in 49 50; do printf '[ndb_mgmd]\nNodeId=%s\nPortNumber=%s\nDataDir=%s/mgm%s\n' $id "$(free_port)" "$BOX" $id; done
@@ -216,7 +217,7 @@ server() { # ID [options]: until it listens
     shift
     : >"$BOX/server$id.out"
     mkdir -p "$BOX/mgm$id"
-    "$BIN/ndb_mgmd" --config-file=two.ini --ndb-nodeid="$id" --nodaemon "$@" >>"$BOX/server$id.out" 2>&1 &
+    "$BIN/ndb_mgmd" --config-file="$FILE" --ndb-nodeid="$id" --nodaemon "$@" >>"$BOX/server$id.out" 2>&1 &
     SERVER[$id]=$!
     PIDS+=("$!")
     wait_text "server$id.out" 'listens on port'
@@ -252,3 +253,83 @@ server 50
 want_text server50.out 'a new cluster begins'
 server 49
 has_77
+
+say "two servers, and data nodes run: one that has lost its directory and has another file is not sure of it"
+lose 49 50
+rm -rf mgm49 mgm50 node1/ndb_1_fs node2/ndb_2_fs
+mapfile -t PORTS < <(sed -n 's/^PortNumber=//p' two.ini)
+sed "s/^\[ndbd default\]\$/&\nDataMemory=80M\n$HEARTBEAT\n$CPUS/" two.ini >run.ini
+sed 's/^\[ndbd default\]$/&\nMaxNoOfConcurrentScans=350/' run.ini >edited.ini
+CS=127.0.0.1:${PORTS[0]},127.0.0.1:${PORTS[1]}
+export NDB_CONNECTSTRING=$CS
+state() { # ID: what the server says of itself, in $BOX/state
+    exec 4<>"/dev/tcp/127.0.0.1/${PORTS[$1 - 49]}"
+    printf 'get mgmd state\n\n' >&4
+    timeout 20 sed '/^$/q' <&4 | grep -v '^nodeid\|^ports' >state
+    exec 4<&-
+}
+alike() { # until both have the same and are sure of it
+    for _ in $(seq 300); do
+        state 49
+        mv state state49
+        state 50
+        grep -q '^fresh: 0' state && cmp -s state state49 && return
+        sleep 0.1
+    done
+    fail "the servers differ: $(cat state49 state)"
+}
+FILE=run.ini
+server 49
+server 50
+start_nodes
+want 0 "$BIN/ndb_waiter" --timeout=100
+alike
+lose 49 50
+rm -rf mgm49
+FILE=edited.ini
+server 49
+wait_text mgm49/ndb_49_cluster.log 'ALERT.*Node [12] runs with generation 1 of another configuration'
+state 49
+grep -q '^fresh: 1' state || fail "server 49 is sure of what no data node runs with: $(cat state)"
+FILE=run.ini
+server 50
+wait_text mgm49/ndb_49_cluster.log 'goes on with generation 1 of management server 50, and drops the one that it has begun with'
+alike
+
+say "the same, and the other server has a newer generation than the data nodes: nothing stays of what was begun"
+cp edited.ini now.ini
+want 0 "$BIN/ndb_mgm" --ndb-connectstring="127.0.0.1:${PORTS[0]}" -e 'SHOW'
+exec 4<>"/dev/tcp/127.0.0.1/${PORTS[0]}"
+printf 'reload config\nconfig_filename: %s/now.ini\n\n' "$BOX" >&4
+timeout 20 sed '/^$/q' <&4 >reloaded
+exec 4<&-
+grep -q '^generation: 2' reloaded || fail "not reloaded: $(cat reloaded)"
+alike
+lose 49 50
+rm -rf mgm49
+FILE=now.ini
+server 49
+wait_text mgm49/ndb_49_cluster.log 'ALERT.*Node [12] runs with generation 1 of another configuration'
+server 50
+wait_text mgm49/ndb_49_cluster.log 'goes on with generation 2 of management server 50, and drops the one that it has begun with'
+alike
+[ -e mgm49/ndb_49_config.bin.2 ] && [ ! -e mgm49/ndb_49_config.bin.1 ] || fail "server 49 keeps what it has begun with: $(ls mgm49)"
+lose 49
+server 49
+alike
+
+say "one that cannot store what counts stays unsure, and takes it when it can"
+lose 49 50
+rm -rf mgm49
+sed 's/=350$/=360/' edited.ini >other.ini
+FILE=other.ini
+server 49
+wait_text mgm49/ndb_49_cluster.log 'First start'
+mkdir mgm49/ndb_49_config.bin.2.tmp # Nobody writes to a directory.
+FILE=now.ini
+server 50
+wait_text server49.out 'the cache .*ndb_49_config.bin.2 cannot be written'
+state 49
+grep -q '^fresh: 1' state || fail "server 49 is sure, and has another configuration: $(cat state)"
+rmdir mgm49/ndb_49_config.bin.2.tmp
+alike
