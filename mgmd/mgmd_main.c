@@ -278,7 +278,7 @@ static int run(struct mgmd *mgmd, int report)
             printf("ndb_mgmd: node %u listens on port %u\n", mgmd->own_node, mgmd->port);
             (void)fflush(stdout);
         }
-        service_notify("READY=1\nSTATUS=Node %u listens on port %u", mgmd->own_node, mgmd->port);
+        service_ready("Node %u listens on port %u", mgmd->own_node, mgmd->port);
         (void)uv_run(&loop, UV_RUN_DEFAULT);
         service_notify("STOPPING=1");
         pid_path(mgmd, path, sizeof(path));

@@ -330,7 +330,7 @@ static void host_started(struct host *host)
 {
     struct process *process = (struct process *)host;
     angel_tell_started(process);
-    service_notify("READY=1\nSTATUS=Node %u is started", process->config.own_node);
+    service_ready("Node %u is started", process->config.own_node);
 }
 
 static void host_stopped(struct host *host, uint32_t restart_flags)

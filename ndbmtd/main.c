@@ -385,6 +385,22 @@ static int fetch_patiently(struct process *process, const struct options *option
     }
 }
 
+/* In sight of the user: what goes wrong is said, and the program ends. With --connect-retries=-1 it
+ * is a service, and nobody looks: what may pass is waited for. */
+static int fetch_first(struct process *process, const struct options *options, int id_wait)
+{
+    for (uint32_t pause_s = 1;; pause_s = pause_s < 32 ? 2 * pause_s : 60) {
+        if (fetch_configuration(process, options, options->node_id, id_wait) == 0) return 0;
+        int code = process->mgm == NULL ? 0 : ndb_mgm_error_code(process->mgm);
+        bool id_refused = code == NDB_MGM_ALLOCID_RETRY || code == NDB_MGM_ALLOCID_CONFIG_MISMATCH;
+        if (options->retries >= 0 || !(may_pass(code) || id_refused)) return -1;
+        ndb_mgm_destroy_handle(process->mgm);
+        process->mgm = NULL;
+        process_log(process, LOG_LEVEL_WARNING, "it is tried again in %u s", pause_s);
+        sleep(pause_s);
+    }
+}
+
 static int live(struct process *process, const struct options *options)
 {
     process->start_ns = process_now_ns();
@@ -464,7 +480,7 @@ int main(int argc, char **argv)
     char why[256];
     int id_wait = options.again != NULL ? ID_WAIT_RESTART : ID_WAIT_FIRST;
     if (options.again != NULL) options.node_id = process.config.own_node;
-    if (fetch_configuration(&process, &options, options.node_id, id_wait) != 0) return 1;
+    if (fetch_first(&process, &options, id_wait) != 0) return 1;
     if (configure_node(&process, why, sizeof why) != 0) {
         process_log(&process, LOG_LEVEL_ERROR, "%s", why);
         return 1;

@@ -7,9 +7,12 @@
 
 /*
  * Sends lines NAME=VALUE to the socket in $NOTIFY_SOCKET, as systemd's sd_notify(3) describes them:
- * READY=1, STOPPING=1. Waits half a second at most for a manager that is busy. Any thread.
+ * STOPPING=1. Waits half a second at most for a manager that is busy. Any thread.
  */
 void service_notify(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The program is ready, with this status. Never waits: while the manager is busy it is owed, and
+ * service_alive() says it. Any thread. */
+void service_ready(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* How far the program is, for people. Never waits: a manager that is busy does not get it. Any
  * thread. */
 void service_status(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -529,19 +529,32 @@ static bool may_be_more(const struct qmgr *qmgr, const struct node_mask *leave)
     return false;
 }
 
+/* A check may take long among starved nodes: what it has found before may be over meanwhile, also
+ * when the last word brings the same again. */
+static void look_again(struct qmgr *qmgr)
+{
+    struct qmgr_reach *reach = &qmgr->reach;
+    struct node_mask over = reach->found;
+    struct node_mask leave;
+    if (node_mask_empty(&over)) return;
+    who_leaves(qmgr, &leave);
+    node_mask_cut(&over, &leave);
+    if (node_mask_empty(&over)) return;
+    jam();
+    reach->found = (struct node_mask){{0}};
+}
+
 void qmgr_reach_evaluate(struct qmgr *qmgr)
 {
     struct qmgr_reach *reach = &qmgr->reach;
     struct node_mask leave;
     forgive_own_stall(qmgr);
     if (!reach->running || qmgr->failure.stopped || settles(qmgr)) return;
-    bool all = complete(qmgr);
-    who_leaves(qmgr, &leave);
-    if (!all) {
-        /* A check may take long among starved nodes: what it has found before may be over. */
-        if (node_mask_empty(&leave)) reach->found = (struct node_mask){{0}};
+    if (!complete(qmgr)) {
+        look_again(qmgr);
         return;
     }
+    who_leaves(qmgr, &leave);
     if (node_mask_empty(&leave)) {
         jam();
         reach->first_ms = 0;

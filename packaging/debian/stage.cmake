@@ -21,6 +21,7 @@ foreach(root ${roots})
     endforeach()
     # Units name the programs of the package, whatever prefix the build has.
     set(NDB_BIN_DIR /usr/bin)
+    set(NDB_ETC_DIR /etc)
     file(GLOB units ${root}/usr/lib/systemd/system/*.service)
     foreach(unit ${units})
         get_filename_component(name ${unit} NAME)

@@ -150,7 +150,7 @@ static int serve(bool *left)
     if (result == 0) {
         mc_listen_begin(&server);
         mc_log("ready: role %s, %u threads", server.options.role, server.options.threads);
-        service_notify("READY=1\nSTATUS=Role %s", server.options.role);
+        service_ready("Role %s", server.options.role);
         uv_run(&server.loop, UV_RUN_DEFAULT);
         service_notify("STOPPING=1");
     }

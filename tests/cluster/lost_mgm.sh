@@ -120,7 +120,12 @@ BLOCK='mgm/ndb_49_config.bin.1.tmp' # Nobody writes to a directory.
 mkdir "$BLOCK"
 want 1 "$BIN/ndbmtd" --ndb-connectstring="$CS" --ndb-nodeid=1 --foreground
 want_text err "Node 1 has files with the cluster id $ID, which this server would take, but the cache in .*mgm/ cannot be written"
+: >node1.out
+start_node 1 --connect-retries=-1 # As a service, which nobody looks at.
+wait_text node1.out 'it is tried again in 2 s'
 rmdir "$BLOCK"
+wait_text node1.out 'the management server had begun a new cluster .*; it goes on with that of the node.s files'
+kill_nodes
 workers() { # until both angels have one
     for _ in $(seq 900); do
         WORKERS=()

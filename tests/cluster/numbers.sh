@@ -68,6 +68,7 @@ want_text out '^numbers: all is right$'
 outlive() {
     local client
     rm -f "$BOX/line" && mkfifo "$BOX/line"
+    : >"$BOX/outlive.out" # Before the first look at it.
     run "$BIN/number_client" outlive <"$BOX/line" >"$BOX/outlive.out" 2>&1 &
     client=$!
     exec 4>"$BOX/line"

@@ -41,19 +41,30 @@ for program in "$BIN"/ndb_* "$BIN"/ndbmtd; do
 done
 
 say "what Debian's checkers say"
-if command -v lintian >/dev/null; then
-    lintian --fail-on error "$BOX"/packages/*.deb >"$BOX/lintian" 2>&1 || fail "lintian: $(grep '^E:' "$BOX/lintian")"
-fi
-if command -v systemd-analyze >/dev/null; then
-    mkdir "$BOX/units" # Programs are where they will be; the manual cannot be asked for yet.
-    for unit in "$ROOT"/usr/lib/systemd/system/*.service; do
-        sed "s|^ExecStart=/usr/bin/|ExecStart=$ROOT/usr/bin/|" "$unit" >"$BOX/units/$(basename "$unit")"
-    done
-    systemd-analyze verify --man=no "$BOX"/units/*.service >"$BOX/verify" 2>&1 || fail "systemd-analyze: $(cat "$BOX/verify")"
-    [ ! -s "$BOX/verify" ] || fail "systemd-analyze: $(cat "$BOX/verify")"
-    systemd-sysusers --root="$ROOT" >"$BOX/out" 2>&1 || fail "systemd-sysusers: $(cat "$BOX/out")"
-    grep -q '^ndb:.*:/var/lib/ndb:/usr/sbin/nologin$' "$ROOT/etc/passwd" || fail "no user ndb"
-fi
+for program in lintian systemd-analyze systemd-sysusers systemctl; do
+    command -v "$program" >/dev/null || die "$program is missing: it is one of the packages that sandbox.sh test installs"
+done
+lintian --fail-on error "$BOX"/packages/*.deb >"$BOX/lintian" 2>&1 || fail "lintian: $(grep '^E:' "$BOX/lintian")"
+mkdir "$BOX/units" # Programs are where they will be; the manual cannot be asked for yet.
+for unit in "$ROOT"/usr/lib/systemd/system/*.service; do
+    sed "s|^ExecStart=/usr/bin/|ExecStart=$ROOT/usr/bin/|" "$unit" >"$BOX/units/$(basename "$unit")"
+    grep -q '@\|/usr/local' <(sed 's/ndbmtd@//; s/behind the @//; s/ndbmtd@ID//' "$unit") && fail "$(basename "$unit") is not complete: $(grep '@' "$unit")"
+done
+systemd-analyze verify --man=no "$BOX"/units/*.service >"$BOX/verify" 2>&1 || fail "systemd-analyze: $(cat "$BOX/verify")"
+[ ! -s "$BOX/verify" ] || fail "systemd-analyze: $(cat "$BOX/verify")"
+systemd-sysusers --root="$ROOT" >"$BOX/out" 2>&1 || fail "systemd-sysusers: $(cat "$BOX/out")"
+grep -q '^ndb:.*:/var/lib/ndb:/usr/sbin/nologin$' "$ROOT/etc/passwd" || fail "no user ndb"
+
+say "what a removal disables is disabled"
+systemctl --root="$ROOT" enable ndbmtd@1.service ndbmtd@2.service ndb_mgmd.service >"$BOX/out" 2>&1 || fail "enable: $(cat "$BOX/out")"
+for package in ndb-data-node ndb-management-server ndb-memcached; do
+    dpkg-deb -e "$(echo "$BOX/packages/${package}"_*.deb)" "$BOX/control-$package"
+    units=$(sed -n 's/^ *systemctl disable \(.*\) || true$/\1/p' "$BOX/control-$package/prerm")
+    [ -n "$units" ] || fail "$package disables nothing"
+    eval "systemctl --root=\"\$ROOT\" disable $units" >"$BOX/out" 2>&1 || fail "disable: $(cat "$BOX/out")"
+done
+left=$(find "$ROOT/etc/systemd" -name 'ndb*')
+[ -z "$left" ] || fail "still enabled: $left"
 [ "$FAILED" -eq 0 ] || exit 1
 
 say "a cluster of what is in them; a service manager listens"

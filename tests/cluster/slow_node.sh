@@ -51,8 +51,8 @@ for victim in $VICTIMS; do
     others='1 2'
     [ "$victim" -gt 2 ] || others='3 4'
     run "$BIN/ndb_drop_table" -d test slow >/dev/null 2>&1
-    # shellcheck disable=SC2086
     : >"$BOX/count.out" # Before the first look at it.
+    # shellcheck disable=SC2086
     "$BIN/slow_client" count $others >"$BOX/count.out" 2>&1 &
     client=$!
     PIDS+=("$client")
