@@ -299,6 +299,8 @@ static void note_life(struct api_core *core, uint32_t life)
 {
     if (core->life == life) return;
     core->life = life;
+    /* It may have begun from older data, or anew: what was durable before is asked for again. */
+    atomic_store(&core->epoch_durable, 0);
     atomic_fetch_add(&core->lives, 1);
 }
 

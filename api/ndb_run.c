@@ -139,22 +139,41 @@ static void set_code(int32_t *codes, uint32_t index, uint32_t error)
     if (codes != NULL) codes[index] = (int32_t)error;
 }
 
+/* As check_call(), and rows that lie behind each other. */
+static int check_many(ndb_t *ndb, const struct ndb_record *record, const void *rows,
+                      uint32_t stride, uint32_t count)
+{
+    if (check_call(ndb, record, rows) != 0) return -1;
+    if (count < 2 || stride >= record->row_size) return 0;
+    return error_set(&ndb->error, ERR_PARAMETER, "stride %u: a row of this record has %u bytes",
+                     stride, record->row_size);
+}
+
+/* No row of them all can be asked for. */
+static int none_read(ndb_t *ndb, int32_t *codes, uint32_t count, uint32_t error)
+{
+    for (uint32_t i = 0; i < count; i++)
+        set_code(codes, i, error);
+    error_set_outcome(&ndb->error, error, false);
+    return -1;
+}
+
 /* Committed reads have nothing in common but the call: one transaction record carries them all. By
  * unique key there is no committed read: those are one transaction, with shared locks. */
 int ndb_read_many(ndb_t *ndb, const struct ndb_record *record, void *rows, uint32_t stride,
                   uint32_t count, int32_t *codes, uint32_t timeout_ms)
 {
     volatile bool done = false;
-    if (check_call(ndb, record, rows) != 0) return -1;
+    if (check_many(ndb, record, rows, stride, count) != 0) return -1;
     struct api_tx *tx = api_tx_start(ndb->client);
-    if (tx == NULL) return error_set(&ndb->error, ERR_API_MEMORY, NULL);
+    if (tx == NULL) return none_read(ndb, codes, count, ERR_API_MEMORY);
     for (uint32_t i = 0; i < count; i++)
         set_code(codes, i, define(tx, NDB_READ, record, (uint8_t *)rows + (size_t)i * stride));
     uint32_t error = api_tx_execute(tx, API_COMMIT, timeout_of(ndb->connection, timeout_ms),
                                     tx_done, (void *)(uintptr_t)&done);
     if (error != 0) {
         api_tx_close(tx);
-        return error_set(&ndb->error, error, NULL);
+        return none_read(ndb, codes, count, error);
     }
     if (!done) {
         atomic_store_explicit(&ndb->expects, count, memory_order_relaxed);
@@ -211,7 +230,7 @@ int ndb_change_many(ndb_t *ndb, enum ndb_operation_type type, const struct ndb_r
                     const void *rows, uint32_t stride, uint32_t count, int32_t *codes,
                     uint32_t timeout_ms)
 {
-    if (check_call(ndb, record, rows) != 0) return -1;
+    if (check_many(ndb, record, rows, stride, count) != 0) return -1;
     if (type == NDB_READ || (uint32_t)type > NDB_WRITE)
         return error_set(&ndb->error, ERR_PARAMETER, "type");
     struct many many = {.ndb = ndb, .record = record, .codes = codes};

@@ -64,6 +64,7 @@ struct import_totals {
     uint64_t rows_before, rejected_before;   /* Of the runs that it goes on with. */
     uint32_t run;                            /* From 1. */
     bool complete;                           /* The whole file is done, in this run or before. */
+    bool rejects_lost;                       /* Not all that were rejected are in the file. */
     bool on_disk;                            /* Its rows survive the loss of all data nodes. */
     double seconds;
 };

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/import_load.h"
 
@@ -17,6 +18,7 @@
 #define DURABLE_MS 1000u  /* Longest wait of one question. */
 
 #define NO_FILES        246
+#define EPOCH_IN_FUTURE 247
 #define EPOCH_LOST      248
 #define EPOCH_FORGOTTEN 249
 #define TIME_IS_UP      4012
@@ -47,6 +49,7 @@ static void told(int result, uint64_t epoch, const ndb_error_t *error, void *con
     if (result == 0 || commits->memory) {
         commits->tries = 0;
         if (commits->lost) return; /* Some of these rows may be of the life before. */
+        if (result == 0) commits->point.epoch = epoch;
         import_state_durable(&load->state, &commits->point);
         if (commits->epoch == epoch || commits->memory) commits->epoch = 0;
     } else if (error->code == EPOCH_LOST || error->code == EPOCH_FORGOTTEN) {
@@ -67,6 +70,7 @@ static void ask(struct load *load)
 
     if (commits->waiting || commits->lost) return;
     commits->point = load->state.answered;
+    commits->point.epoch = load->state.durable.epoch;
     if (commits->epoch == 0) {
         import_state_durable(&load->state, &commits->point);
         return;
@@ -135,6 +139,53 @@ void import_go_back(struct load *load)
 
 /* ---- The state ---- */
 
+/* What the options make of the file's rows, as one number. Columns may have other names by now. */
+static uint32_t options_of(const struct load *load)
+{
+    const struct import_settings *settings = load->settings;
+    const struct csv_format *format = &load->format;
+    struct {
+        uint32_t columns[CSV_FIELDS_MAX];
+        char text[512];
+    } all = {.columns = {0}};
+
+    memcpy(all.columns, load->columns, load->column_count * sizeof(load->columns[0]));
+    (void)snprintf(all.text, sizeof(all.text), "%u\t%.*s\t%.*s\t%d\t%d\t%d\t%d\t%" PRIu64 "\t%s",
+                   load->column_count, (int)format->field_end_size, format->field_end,
+                   (int)format->line_end_size, format->line_end, format->quote, format->escape,
+                   format->cr_optional, settings->missing_ai, settings->ignore_lines,
+                   settings->null_text == NULL ? "\\N" : settings->null_text);
+    return import_checksum(&all, sizeof(all));
+}
+
+/* What the state counts was on disk. Is it there still, or was the cluster started from older data
+ * since? False: the reason is printed. */
+static bool is_still_there(const struct load *load)
+{
+    const struct import_state *state = &load->state;
+    ndb_t *ndb = load->settings->tool.ndb;
+
+    if (state->durable.epoch == 0 ||
+        ndb_wait_durable(ndb, state->durable.epoch, TOOL_READY_MS) == 0)
+        return true;
+    const ndb_error_t *error = ndb_error(ndb);
+    if (error->code == NO_FILES) return true;
+    if (error->code == EPOCH_LOST || error->code == EPOCH_FORGOTTEN ||
+        error->code == EPOCH_IN_FUTURE) {
+        (void)fprintf(
+            stderr,
+            "%s: rows of %s that were imported before are not in the table any more, or "
+            "not all of them: the cluster was started from older data since. Without "
+            "--resume the whole file is imported; with --continue the rows that are there "
+            "are rejected\n",
+            state->path, load->path);
+    } else {
+        (void)fprintf(stderr, "%s: whether the rows of the run before are there: ", load->path);
+        tool_print_error(error);
+    }
+    return false;
+}
+
 /* Goes on where the state says. False: the reason is printed. */
 bool import_begin_state(struct load *load, const char *table_name, const char *state_name)
 {
@@ -154,13 +205,15 @@ bool import_begin_state(struct load *load, const char *table_name, const char *s
                                .file_bytes = load->input.bytes_total,
                                .fd = load->input.fd,
                                .table_id = info.table_id,
-                               .table_major = info.version_major};
+                               .table_major = info.version_major,
+                               .options = options_of(load)};
     if (ndb_cluster_identity(settings->tool.ndb, &what.cluster, 0) != 0) {
         (void)fprintf(stderr, "%s: which cluster this is: ", load->path);
         tool_print_error(ndb_error(settings->tool.ndb));
         return false;
     }
-    if (!import_state_begin(state, settings->state_dir, state_name, &what, settings->resume))
+    if (!import_state_begin(state, settings->state_dir, state_name, &what, settings->resume) ||
+        !is_still_there(load))
         return false;
     load->totals.run = state->run;
     load->totals.rows_before = state->durable.inserted;
@@ -176,6 +229,17 @@ bool import_begin_state(struct load *load, const char *table_name, const char *s
     }
     load->first_byte = state->durable.end_pos;
     return import_state_save(state, load->number + SAVE_ROWS, import_now_ms());
+}
+
+/* What the state counts as rejected stands in the reject file, also after a loss of power. */
+static bool keep_rejects(struct load *load)
+{
+    if (load->rejects_lost) return false;
+    if (load->rejects == NULL) return true;
+    if (fflush(load->rejects) == 0 && (fdatasync(fileno(load->rejects)) == 0 || errno == EINVAL))
+        return true; /* EINVAL: it is no file that could be synced. */
+    import_rejects_failed(load);
+    return false;
 }
 
 /* Writes the state when it is time, and takes a sample of the speed. */
@@ -195,18 +259,14 @@ void import_keep_state(struct load *load)
     if (state->ends == NULL || load->stop || load->commits.lost) return;
     if (now - state->saved_ms < SAVE_MS && load->number + SAVE_ROWS / 2 < state->limit) return;
     ask(load);
-    if (load->rejects != NULL && fflush(load->rejects) != 0) {
-        (void)fprintf(stderr, "%s: %s\n", load->rejects_path, strerror(errno));
+    if (keep_rejects(load) && !import_state_save(state, load->number + SAVE_ROWS, now))
         import_fail(load);
-        return;
-    }
-    if (!import_state_save(state, load->number + SAVE_ROWS, now)) import_fail(load);
 }
 
 /* How to go on. Rows that get numbers cannot be told from those that are in the table already. */
 static void tell_rest(const struct load *load)
 {
-    uint64_t mark = load->state.durable.mark;
+    uint64_t mark = load->state.saved_mark;
 
     (void)fprintf(stderr, "%s: row %" PRIu64 " is the last one that is done; ", load->path, mark);
     if (!load->settings->missing_ai)
@@ -224,10 +284,13 @@ void import_end_state(struct load *load)
 {
     struct import_state *state = &load->state;
 
-    state->complete = load->at_end && !load->failed && state->durable.mark == load->number;
+    bool kept = keep_rejects(load);
+
+    state->complete = kept && load->at_end && !load->failed && state->durable.mark == load->number;
     state->memory = load->commits.memory;
     load->totals.complete = load->at_end && !load->failed;
     load->totals.on_disk = load->commits.epoch == 0 && !load->commits.lost;
-    if (!import_state_save(state, load->number, import_now_ms())) load->failed = true;
+    if (!kept || !import_state_save(state, load->number, import_now_ms())) load->failed = true;
+    load->totals.rejects_lost = load->rejects_lost;
     if (!load->totals.complete && state->ends != NULL) tell_rest(load);
 }

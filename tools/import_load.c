@@ -69,14 +69,23 @@ void import_fail(struct load *load)
     load->failed = true;
 }
 
+void import_rejects_failed(struct load *load)
+{
+    (void)fprintf(stderr,
+                  "%s%s: %s. Rejected rows cannot be kept; what is not in this file counts "
+                  "as not done\n",
+                  load->bar ? "\n" : "", load->rejects_path, strerror(errno));
+    load->rejects_lost = true;
+    import_fail(load);
+}
+
 /* One row into the reject file: number, error, message, text; TAB separated. */
 static void reject(struct load *load, uint64_t number, int32_t code, const char *message,
                    const char *raw, uint32_t raw_size)
 {
     const struct import_settings *settings = load->settings;
 
-    load->totals.rejected++;
-    import_state_done(&load->state, number, IMPORT_REJECTED);
+    if (load->failed) return; /* Not done: whoever goes on meets it again. */
     if (load->rejects == NULL) {
         (void)fprintf(stderr, "%s%s: row %" PRIu64 " rejected: %d: %s\n", load->bar ? "\n" : "",
                       load->path, number, code, message);
@@ -84,17 +93,21 @@ static void reject(struct load *load, uint64_t number, int32_t code, const char 
         load->rejects = fopen(load->rejects_path, more ? "a" : "w");
         load->rejects_begun = true;
         if (load->rejects == NULL) {
-            (void)fprintf(stderr, "%s: %s\n", load->rejects_path, strerror(errno));
-            import_fail(load);
+            import_rejects_failed(load);
+            return;
         }
     }
-    if (load->rejects != NULL) {
-        (void)fprintf(load->rejects, "%" PRIu64 "\t%d\t", number, code);
-        write_escaped(load->rejects, message, (uint32_t)strlen(message));
-        (void)putc('\t', load->rejects);
-        write_escaped(load->rejects, raw, raw_size);
-        (void)putc('\n', load->rejects);
+    (void)fprintf(load->rejects, "%" PRIu64 "\t%d\t", number, code);
+    write_escaped(load->rejects, message, (uint32_t)strlen(message));
+    (void)putc('\t', load->rejects);
+    write_escaped(load->rejects, raw, raw_size);
+    (void)putc('\n', load->rejects);
+    if (ferror(load->rejects) != 0) {
+        import_rejects_failed(load);
+        return;
     }
+    load->totals.rejected++;
+    import_state_done(&load->state, number, IMPORT_REJECTED);
     if (!settings->keep_going) load->stop = true;
     if (load->totals.rejected_before + load->totals.rejected > settings->rejects_limit &&
         !load->stop) {
@@ -573,7 +586,6 @@ static void run_and_tell(struct load *load, const char *state_name)
 
     load->start_ms = import_now_ms();
     run(load);
-    if (load->rejects != NULL) (void)fflush(load->rejects);
     if (!number_seen_raise(&load->seen, settings->tool.ndb, load->table)) load->failed = true;
     import_end_state(load);
     if (load->bar) print_progress(load, true);

@@ -55,6 +55,7 @@ struct load {
     struct import_state state;
     struct import_commits commits;
     bool rejects_begun; /* The file has rows of this run. */
+    bool rejects_lost;  /* It could not be written. */
     struct import_series row_us, rows_per_second;
     uint64_t sample_ms, sample_rows;
     uint64_t first_byte; /* Where this run begins. */
@@ -69,6 +70,8 @@ struct load {
 /* import_load.c */
 uint64_t import_now_ms(void);
 void import_fail(struct load *load);
+/* The reject file cannot be opened or written, as errno says: told, and the load has failed. */
+void import_rejects_failed(struct load *load);
 /* Rows of a pipe, and those that got numbers, cannot be imported again. */
 bool import_can_repeat(const struct load *load);
 

@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 #define TITLES     "runno\tstart\tend\trows\tstartpos\tendpos\tbytes\treject\tstate\n"
-#define FIELDS     13 /* With a table and a cluster. */
-#define FIELDS_OLD 11 /* Of versions that counted what was in memory, */
+#define FIELDS     15 /* With a table, a cluster, options and an epoch. */
+#define FIELDS_13  13 /* Of versions that kept neither options nor epoch, */
+#define FIELDS_11  11 /* counted what was in memory, */
 #define FIELDS_9   9  /* and did not keep the table either. */
 #define TEXT_MAX   4096u
 #define TAIL_BYTES 65536u
@@ -42,7 +43,7 @@ static uint32_t crc_bytes(uint32_t crc, const uint8_t *bytes, size_t count)
     return crc;
 }
 
-static uint32_t checksum(const void *bytes, size_t count)
+uint32_t import_checksum(const void *bytes, size_t count)
 {
     uint32_t crc = crc_bytes(0, bytes, count);
     for (size_t rest = count; rest != 0; rest >>= 8)
@@ -60,7 +61,7 @@ static bool tail_checksum(const struct import_what *what, uint64_t end, uint32_t
     bool good = bytes != NULL && pread(what->fd, bytes, size, (off_t)start) == (ssize_t)size;
 
     if (good)
-        *sum = checksum(bytes, size);
+        *sum = import_checksum(bytes, size);
     else if (errno == 0)
         errno = EIO; /* It is shorter than it was. */
     free(bytes);
@@ -95,6 +96,15 @@ static bool is_same(const struct import_state *state, const struct import_what *
                       state->path, what->path, what->table);
         return false;
     }
+    if (was->options != what->options) {
+        (void)fprintf(
+            stderr,
+            "%s: the options say something else about the file's rows than those of the "
+            "run before (columns, lines to ignore, separators, quotes, NULL): give the same "
+            "ones; without --resume the whole file is imported\n",
+            state->path);
+        return false;
+    }
     if (was->table_id == what->table_id && was->table_major == what->table_major) return true;
     (void)fprintf(stderr,
                   "%s: table %s is not the one that rows of %s were imported into (it was "
@@ -108,7 +118,7 @@ static bool is_of_older_version(const struct import_state *state)
 {
     (void)fprintf(stderr,
                   "%s is of an older version, and does not say whether table %s is still the one "
-                  "that rows of %s were imported into, nor whether they are on disk. Without "
+                  "that rows of %s were imported into, or whether they are there still. Without "
                   "--resume the whole file is imported; with --continue --ignore-lines=%" PRIu64
                   " only the rows behind the last one that was done, of which those that are there "
                   "are rejected\n",
@@ -125,7 +135,8 @@ static size_t checked_size(const char *text, size_t size)
     if (size == 0 || text[size - 1] != '\n') return 0;
     for (at = size - 1; at > 0 && text[at - 1] != '\n';)
         at--;
-    return sscanf(text + at, "check\t%" SCNu32, &sum) == 1 && sum == checksum(text, at) ? at : 0;
+    return sscanf(text + at, "check\t%" SCNu32, &sum) == 1 && sum == import_checksum(text, at) ? at
+                                                                                               : 0;
 }
 
 static bool understand(struct import_state *state, const char *text, size_t size)
@@ -140,17 +151,19 @@ static bool understand(struct import_state *state, const char *text, size_t size
         return complain(state, "is empty: what was imported is not known. Without --resume the "
                                "whole file is imported");
     if (strncmp(text, TITLES, sizeof(TITLES) - 1) == 0)
-        count = sscanf(text + sizeof(TITLES) - 1,
-                       "%" SCNu32 " 0 %" SCNu64 " %" SCNu64 " 0 %" SCNu64 " %" SCNu64 " %" SCNu64
-                       " %15s %*u %*u %" SCNu64 " %*u %*u %*u %*u %*u sent number %" SCNu64
-                       " table %" SCNu32 " %" SCNu32 " cluster %" SCNx64 " tail %" SCNu32 "",
-                       &state->run, &point->mark, &point->inserted, &point->end_pos,
-                       &was.file_bytes, &point->rejected, word, &state->doubt, &point->greatest,
-                       &was.table_id, &was.table_major, &was.cluster, &tail);
+        count =
+            sscanf(text + sizeof(TITLES) - 1,
+                   "%" SCNu32 " 0 %" SCNu64 " %" SCNu64 " 0 %" SCNu64 " %" SCNu64 " %" SCNu64
+                   " %15s %*u %*u %" SCNu64 " %*u %*u %*u %*u %*u sent number %" SCNu64
+                   " table %" SCNu32 " %" SCNu32 " cluster %" SCNx64 " tail %" SCNu32
+                   " options %" SCNu32 " epoch %" SCNx64 "",
+                   &state->run, &point->mark, &point->inserted, &point->end_pos, &was.file_bytes,
+                   &point->rejected, word, &state->doubt, &point->greatest, &was.table_id,
+                   &was.table_major, &was.cluster, &tail, &was.options, &point->epoch);
     state->memory = strcmp(word, "memory") == 0;
     state->complete = state->memory || strcmp(word, "complete") == 0;
-    if ((count == FIELDS_9 || count == FIELDS_OLD) && text[size - 1] == '\n' &&
-        strstr(text, "\ncluster") == NULL)
+    if ((count == FIELDS_9 || count == FIELDS_11 || count == FIELDS_13) && text[size - 1] == '\n' &&
+        strstr(text, count == FIELDS_13 ? "\noptions" : "\ncluster") == NULL)
         return is_of_older_version(state);
     if (count != FIELDS || checked_size(text, size) == 0 || state->doubt < point->mark)
         return complain(state, "is no state of an import, or damaged; without --resume it is "
@@ -280,24 +293,26 @@ static size_t make_text(const struct import_state *state, uint64_t limit, char *
     uint32_t tail = 0;
 
     if (!tail_checksum(&state->what, point->end_pos, &tail)) return 0;
-    int size =
-        snprintf(text, TEXT_MAX,
-                 TITLES "%" PRIu32 "\t0\t%" PRIu64 "\t%" PRIu64 "\t0\t%" PRIu64 "\t%" PRIu64
-                        "\t%" PRIu64 "\t%s\n"
-                        "%" PRIu32 "\t%" PRIu64 "\t%" PRIu64 "\t0\t%" PRIu64 "\t0\t0\t0\tsent\n"
-                        "number\t%" PRIu64 "\n"
-                        "table\t%" PRIu32 "\t%" PRIu32 "\n"
-                        "cluster\t%" PRIx64 "\n"
-                        "tail\t%" PRIu32 "\n",
-                 state->run, point->mark, point->inserted, point->end_pos, state->what.file_bytes,
-                 point->rejected,
-                 !state->complete ? "done"
-                 : state->memory  ? "memory"
-                                  : "complete",
-                 state->run, point->mark, limit, point->end_pos, point->greatest,
-                 state->what.table_id, state->what.table_major, state->what.cluster, tail);
+    int size = snprintf(
+        text, TEXT_MAX,
+        TITLES "%" PRIu32 "\t0\t%" PRIu64 "\t%" PRIu64 "\t0\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
+               "\t%s\n"
+               "%" PRIu32 "\t%" PRIu64 "\t%" PRIu64 "\t0\t%" PRIu64 "\t0\t0\t0\tsent\n"
+               "number\t%" PRIu64 "\n"
+               "table\t%" PRIu32 "\t%" PRIu32 "\n"
+               "cluster\t%" PRIx64 "\n"
+               "tail\t%" PRIu32 "\n"
+               "options\t%" PRIu32 "\n"
+               "epoch\t%016" PRIx64 "\n",
+        state->run, point->mark, point->inserted, point->end_pos, state->what.file_bytes,
+        point->rejected,
+        !state->complete ? "done"
+        : state->memory  ? "memory"
+                         : "complete",
+        state->run, point->mark, limit, point->end_pos, point->greatest, state->what.table_id,
+        state->what.table_major, state->what.cluster, tail, state->what.options, point->epoch);
     size += snprintf(text + size, TEXT_MAX - (size_t)size, "check\t%" PRIu32 "\n",
-                     checksum(text, (size_t)size));
+                     import_checksum(text, (size_t)size));
     return (size_t)size;
 }
 
@@ -352,6 +367,7 @@ bool import_state_save(struct import_state *state, uint64_t limit, uint64_t now_
     state->lock = fd;
     state->limit = limit;
     state->saved_ms = now_ms;
+    state->saved_mark = state->durable.mark;
     return true;
 }
 

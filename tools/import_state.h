@@ -16,6 +16,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define IMPORT_WINDOW (1u << 18) /* Most rows behind the mark. */
@@ -31,6 +32,9 @@ struct import_what {
     uint64_t file_bytes;
     uint32_t table_id, table_major;
     uint64_t cluster; /* ndb_cluster_identity() */
+    /* Checksum of the options that say which row a text is, and which rows are left out: with other
+       ones the same place in the file is another row, or another number of rows. */
+    uint32_t options;
 };
 
 /* All rows up to the mark are done. */
@@ -39,6 +43,7 @@ struct import_point {
     uint64_t end_pos; /* bytes of the file, */
     uint64_t inserted, rejected;
     uint64_t greatest; /* Number in the AUTO_INCREMENT column of the rows that are in the table. */
+    uint64_t epoch;    /* Of the newest of their commits, or a later one; 0: none is known. */
 };
 
 struct import_state {
@@ -52,8 +57,9 @@ struct import_state {
     bool memory;   /* or in memory only: the cluster has no files. */
     int lock;      /* The locked file, -1: none. */
     uint64_t saved_ms;
-    uint64_t *ends; /* Of rows behind the mark: where they end, */
-    uint8_t *kinds; /* and enum import_row_end. Both by number % IMPORT_WINDOW. */
+    uint64_t saved_mark; /* The mark in the file. */
+    uint64_t *ends;      /* Of rows behind the mark: where they end, */
+    uint8_t *kinds;      /* and enum import_row_end. Both by number % IMPORT_WINDOW. */
 };
 
 /* Starts, or goes on where the state file says (`resume`). False: the reason is printed. The texts
@@ -68,6 +74,8 @@ void import_state_done(struct import_state *state, uint64_t number, enum import_
 bool import_state_may_send(const struct import_state *state, uint64_t number);
 /* What was answered up to `point`, a former state->answered, is on disk. */
 void import_state_durable(struct import_state *state, const struct import_point *point);
+/* The checksum of bytes that cksum(1) gives, for import_what.options. */
+uint32_t import_checksum(const void *bytes, size_t count);
 /* What is not on disk may be lost: the rows behind the durable point are to be sent again, those up
    to `number` with doubt. */
 void import_state_rewind(struct import_state *state, uint64_t number);

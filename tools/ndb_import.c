@@ -86,10 +86,10 @@ static const struct argp_option options[] = {
     {"resume", KEY_RESUME, NULL, 0,
      "go on where a former run with the same files and options has ended", 3},
     {"state-dir", KEY_STATE_DIR, "DIR", 0,
-     "where <file>.map tells how far the import has come (the current directory)", 3},
+     "where <name>.map tells how far the import has come (the current directory)", 3},
     {"keep-state", KEY_KEEP_STATE, NULL, 0, "do not remove these files at the end", 3},
     {"stats", KEY_STATS, NULL, 0,
-     "statistics into <file>.stt of the same directory: time of a row, rows per second", 3},
+     "statistics into <name>.stt of the same directory: time of a row, rows per second", 3},
     {NULL, 0, NULL, 0, "Speed:", 4},
     {"db-workers", KEY_WORKERS, "N", 0, "batches on their way at a time (8)", 4},
     {"opbatch", KEY_BATCH, "N", 0, "rows of a batch (256)", 4},
@@ -331,6 +331,7 @@ static void print_totals(const char *database, const char *table,
                          const struct import_totals *totals)
 {
     double seconds = totals->seconds > 0.001 ? totals->seconds : 0.001;
+    uint64_t bytes = totals->rows > 0 ? totals->bytes : 0; /* Of rows that are in the table. */
 
     char news[80] = "";
 
@@ -341,7 +342,7 @@ static void print_totals(const char *database, const char *table,
            database, table, totals->rows_before + totals->rows, news,
            totals->rejected_before + totals->rejected, totals->retries,
            totals->on_disk ? "on disk" : "not known to be on disk", totals->seconds,
-           (double)totals->rows / seconds, (double)totals->bytes / MEGABYTE / seconds);
+           (double)totals->rows / seconds, (double)bytes / MEGABYTE / seconds);
     (void)fflush(stdout);
 }
 
@@ -392,7 +393,7 @@ static int import_file(struct import_settings *import, const char *database, con
     else
         print_totals(database, table, &totals);
     if (!totals.complete) *complete = false;
-    if (totals.rejected > 0)
+    if (totals.rejected > 0 && !totals.rejects_lost)
         (void)fprintf(stderr, "Rejected rows are in %s\n",
                       import->rejects != NULL ? import->rejects : rejects);
     import->format = options_format;

@@ -3,6 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbdih/dih_state.h"
 #include "kernel/base/u64.h"
+#include "signals/errors.h"
 #include "signals/management.h"
 #include "signals/redo.h"
 
@@ -205,12 +206,14 @@ static uint64_t log_bytes(const struct dih *dih)
     return (uint64_t)config->redo_files * config->redo_file_bytes;
 }
 
-/* Nothing frees the log any more: before writes are refused, the node may have to go. */
+/* Nothing frees the log any more: before writes are refused, the node may have to go. One whose
+ * directory is gone goes at once: its log is written to files that have no name any more. */
 static void tell_if_stuck(struct dih *dih)
 {
     const struct lcp_node *node = &dih->lcp_node;
     struct lcp_stuck_rep rep = {.error = node->last.error, .fill = node->fill};
-    if (node->last.failed == 0 || node->fill < LCP_FILL_STUCK) return;
+    bool gone = node->last.error == ERR_FILE_MISSING;
+    if (node->last.failed == 0 || (node->fill < LCP_FILL_STUCK && !gone)) return;
     jam_data(node->last.failed);
     sig_send(&dih->block, block_ref(dih_own(dih), BLOCK_NDBCNTR, 0), GSN_LCP_STUCK_REP, PRIO_B,
              &rep);

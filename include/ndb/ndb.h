@@ -803,8 +803,9 @@ NDB_API int ndb_cluster_identity(ndb_t *ndb, uint64_t *identity, uint32_t timeou
  * each for itself; with the record of a unique index they are one transaction with shared locks, so
  * that another's lock is waited for, and an error other than 626 (no such row) ends all of them.
  * Writes are one transaction per row (each row commits or fails alone). codes[i] (may be NULL) gets
- * each row's error number, 0 = done. Returns the number of rows without error, or -1 when nothing
- * could be sent (ndb_error). Own thread.
+ * each row's error number, 0 = done. Returns the number of rows without error; -1 (ndb_error): an
+ * argument is wrong, and codes are as they were, or no row can be read, and all codes say why. Rows
+ * lie `stride` bytes behind each other, which is not less than the record's row has. Own thread.
  */
 NDB_API int ndb_read_many(ndb_t *ndb, const struct ndb_record *record, void *rows, uint32_t stride,
                           uint32_t count, int32_t *codes, uint32_t timeout_ms);

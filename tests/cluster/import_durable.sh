@@ -68,9 +68,14 @@ resume() {
 
 for ((round = 1; round <= ROUNDS; round++)); do
     say "round $round: the tool and all data nodes"
-    new_table
-    begin_import
-    wait_rows
+    for _ in $(seq 100); do # One that has ended before has removed its state.
+        new_table
+        begin_import
+        wait_rows
+        kill -STOP "$importer" 2>/dev/null
+        [ ! -s "$BOX/state/big.map" ] || break
+        kill_importer
+    done
     kill_nodes
     kill_importer
     restart_nodes
@@ -152,8 +157,8 @@ for ((byte = 100; byte < size; byte += 23)); do # One digit or letter is another
 done
 : >"$BOX/state/big.map"
 refused 'big\.map is empty'
-sed -E '/^(cluster|tail|check)/d' "$BOX/kept.map" >"$BOX/state/big.map"
-refused 'big\.map is of an older version, and does not say .* nor whether they are on disk'
+sed -E '/^(cluster|tail|options|epoch|check)/d' "$BOX/kept.map" >"$BOX/state/big.map"
+refused 'big\.map is of an older version, and does not say .* or whether they are there still'
 cp "$BOX/kept.map" "$BOX/state/big.map"
 cp "$BOX/big.csv" "$BOX/kept.csv"
 mark=$(sed -n 2p "$BOX/kept.map" | cut -f 3)
@@ -219,4 +224,59 @@ want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE big (a INT NOT NULL PRIM
 refused 'big\.map: the cluster is not the one that rows of .*/big\.csv were imported into \(it is another one, or has begun anew with --initial since\)\. Those rows are not in table test/big; without --resume the whole file is imported$'
 want 0 "${import[@]}"
 compare "begun anew"
+
+say "other options: the same place in the file is another row"
+begun
+refused_with() { # OPTION...
+    want 1 "${import[@]}" --resume "$@"
+    want_text err 'big\.map: the options say something else about the file.s rows than those of the run before'
+}
+refused_with --columns=a,c,b
+refused_with --ignore-lines=1
+refused_with --fields-terminated-by=';'
+refused_with --null=x
+resume
+compare "other options"
+
+say "rejected rows that cannot be kept are not done"
+begun
+mark=$(sed -n 2p "$BOX/kept.map" | cut -f 3)
+rm -f "$BOX/state/big.map"
+want 1 "$BIN/ndb_import" --state-dir="$BOX/state" --continue --rejects=/dev/full test "$BOX/big.csv" # All that are there are refused.
+want_text err '/dev/full: No space left on device\. Rejected rows cannot be kept; what is not in this file counts as not done'
+grep -q 'Rejected rows are in' "$BOX/err" && fail "it says where the rejected rows are, and they are not"
+want 1 "$BIN/ndb_import" --state-dir="$BOX/state" --continue --rejects="$BOX/nowhere/big.rej" --resume test "$BOX/big.csv"
+want_text err 'nowhere/big\.rej: No such file or directory'
+run "$BIN/ndb_import" --state-dir="$BOX/state" --continue --rejects="$BOX/big.rej" --resume test "$BOX/big.csv" >"$BOX/out" 2>"$BOX/err"
+rejected=$(sed -nE 's/^test\.big: .* ([0-9]+) rejected.*/\1/p' "$BOX/out")
+[ "$(cat "$BOX/big.rej" 2>/dev/null | wc -l)" = "${rejected:-none}" ] || fail "$rejected rejected, $(wc -l <"$BOX/big.rej") in the file: $(cat "$BOX/err")"
+compare "rejects"
+stop_cluster
+
+say "the cluster is started from older data: what the state counts is gone, and --resume says so"
+start_cluster 2 2 $'StartPartialTimeout=1000\nStartPartitionedTimeout=3000'
+for _ in $(seq 20); do
+    new_table
+    begin_import --keep-state
+    for _ in $(seq 900); do
+        [ "$(rows_of || echo 0)" -gt 0 ] && break
+    done
+    kill -STOP "$importer"
+    [ "$(rows_of)" = "$ROWS" ] || break
+    kill -CONT "$importer"
+    wait "$importer"
+done
+[ "$(rows_of)" != "$ROWS" ] || die "the import is always too fast"
+kill -9 "${NODE_PIDS[1]}"
+ended "${NODE_PIDS[1]}"
+unset 'NODE_PIDS[1]'
+kill -CONT "$importer"
+wait "$importer" || fail "the import beside a lost node ends with exit code $?: $(cat "$BOX/begun")"
+kill_nodes
+start_node 1
+want 0 "$BIN/ndb_waiter" --timeout=100 --wait-nodes=1
+[ "$(rows_of)" -lt "$ROWS" ] || die "node 1 has all rows: it has no older data"
+refused 'rows of .*/big\.csv that were imported before are not in the table any more, or not all of them: the cluster was started from older data since'
+run "${import[@]}" --continue >"$BOX/out" 2>"$BOX/err"
+compare "from older data"
 stop_cluster

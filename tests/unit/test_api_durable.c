@@ -86,6 +86,29 @@ static void waits(void **state)
     fake_destroy(fake);
 }
 
+/* Another life may have begun from older data: what was durable in the former one is asked for. */
+static void another_life_is_asked_again(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_create(1);
+    struct waited waited = {0};
+    uint32_t peer;
+    assert_int_equal(api_wait_durable(fake->client, EPOCH, 1000, on_done, &waited), 0);
+    confirm(fake, 1, asked(fake, &peer), 5);
+    assert_true(api_epoch_is_durable(fake->client, EPOCH));
+    struct api_regconf conf = {.sender_data = fake->epoch[1],
+                               .version = NDB_VERSION,
+                               .heartbeat_ms = 1000,
+                               .start_level = START_STARTED,
+                               .president = 1,
+                               .life = 7,
+                               .tc_count = 1};
+    assert_true(fake_answer_to(fake, block_ref(OWN_NODE, BLOCK_API, 0), block_ref(1, BLOCK_QMGR, 0),
+                               GSN_API_REGCONF, &conf, sizeof conf / 4u, 0, NULL, NULL));
+    assert_false(api_epoch_is_durable(fake->client, EPOCH));
+    fake_destroy(fake);
+}
+
 static void answers_that_make_no_sense(void **state)
 {
     (void)state;
@@ -308,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits),
+        cmocka_unit_test(another_life_is_asked_again),
         cmocka_unit_test(answers_that_make_no_sense),
         cmocka_unit_test(another_node_is_asked),
         cmocka_unit_test(a_lost_cluster_is_asked_when_it_is_back),

@@ -209,6 +209,25 @@ static void who_has_only_read_is_not_in_doubt(void **state)
     }
 }
 
+/* With codes of before, and no node that could be asked; and rows that would overlap. */
+static void many_that_cannot_be_read(void **state)
+{
+    struct setup *s = *state;
+    struct row rows[2] = {{42, 0, 0}, {43, 0, 0}};
+    int32_t codes[2] = {-77, -77};
+    assert_int_equal(ndb_read_many(&s->ndb, s->record, rows, sizeof *rows - 1, 2, codes, 100), -1);
+    assert_int_equal(ndb_error(&s->ndb)->code, ERR_PARAMETER);
+    assert_int_equal(codes[0], -77);
+    assert_int_equal(ndb_change_many(&s->ndb, NDB_UPDATE, s->record, rows, 4, 2, codes, 100), -1);
+    assert_int_equal(ndb_error(&s->ndb)->code, ERR_PARAMETER);
+    fake_link_down(s->fake, 1);
+    fake_link_down(s->fake, 2);
+    assert_int_equal(ndb_read_many(&s->ndb, s->record, rows, sizeof *rows, 2, codes, 100), -1);
+    assert_int_equal(ndb_error(&s->ndb)->code, ERR_CLUSTER_UNAVAILABLE);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(codes[i], ERR_CLUSTER_UNAVAILABLE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +235,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(reads_go_again, begin, end),
         cmocka_unit_test_setup_teardown(a_read_fails_by_itself, begin, end),
         cmocka_unit_test(who_has_only_read_is_not_in_doubt),
+        cmocka_unit_test_setup_teardown(many_that_cannot_be_read, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
