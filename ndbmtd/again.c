@@ -1,5 +1,5 @@
-/* again.c -- without an angel: a node that an angel would start again in any case begins anew in
- * its own process. */
+/* again.c -- without an angel: a node that is restarted by order, or that an angel would start again
+ * in any case, begins anew in its own process. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Whoever watches a process in the foreground sees the same one go on: the program is executed
@@ -19,7 +19,9 @@
 #define AGAIN_OPTION "--again="
 #define ARGUMENTS    256 /* At most so many are passed on. */
 
-enum again_flag { AGAIN_ASIDE = 1, AGAIN_NOT_INITIAL = 2 };
+/* They count instead of the options of the first life. */
+enum again_flag { AGAIN_ASIDE = 1, AGAIN_INITIAL = 2, AGAIN_ACCEPT = 4, AGAIN_NO_START = 8 };
+#define AGAIN_ALL 15u
 
 static struct birth {
     char **arguments; /* NULL: the process may not begin again. */
@@ -41,12 +43,14 @@ int again_take(struct process *process, const char *text)
     unsigned long flags = strtoul(text, &end, 10);
     if (end == text || *end != ':') return -1;
     unsigned long pause_s = strtoul(end + 1, &end, 10);
-    if (*end != ':' || flags > (AGAIN_ASIDE | AGAIN_NOT_INITIAL) || pause_s > UINT32_MAX) return -1;
+    if (*end != ':' || flags > AGAIN_ALL || pause_s > UINT32_MAX) return -1;
     unsigned long node = strtoul(end + 1, &end, 10);
     if (*end != '\0' || node == 0 || node > DATA_NODE_ID_MAX) return -1;
     process->config.own_node = (uint32_t)node;
     process->stand_aside = (flags & AGAIN_ASIDE) != 0;
-    if ((flags & AGAIN_NOT_INITIAL) != 0) process->initial = process->accept_data_loss = false;
+    process->initial = (flags & AGAIN_INITIAL) != 0;
+    process->accept_data_loss = (flags & AGAIN_ACCEPT) != 0;
+    process->no_start = (flags & AGAIN_NO_START) != 0;
     process->pause_s = (uint32_t)pause_s;
     return 0;
 }
@@ -67,7 +71,9 @@ void again_execute(struct process *process, uint32_t pause_s)
     if (strncmp(arguments[count - 1], AGAIN_OPTION, sizeof AGAIN_OPTION - 1) == 0) count--;
     (void)snprintf(last, sizeof last, AGAIN_OPTION "%u:%u:%u",
                    (process->stand_aside ? AGAIN_ASIDE : 0u) |
-                       (process->initial ? 0u : AGAIN_NOT_INITIAL),
+                       (process->initial ? AGAIN_INITIAL : 0u) |
+                       (process->accept_data_loss ? AGAIN_ACCEPT : 0u) |
+                       (process->no_start ? AGAIN_NO_START : 0u),
                    pause_s, process->config.own_node);
     arguments[count++] = last;
     arguments[count] = NULL;

@@ -160,6 +160,14 @@ static bool try_again(struct process *process, bool told, uint32_t *failed_start
     return false;
 }
 
+void angel_take_order(struct process *process, uint32_t restart_flags)
+{
+    process->no_start = (restart_flags & STOP_NO_START) != 0;
+    process->initial = (restart_flags & STOP_INITIAL) != 0;
+    process->accept_data_loss = process->initial && (restart_flags & STOP_FORCE) != 0;
+    process->stand_aside = false;
+}
+
 enum verdict { LIVE_AGAIN, END_WELL, END_FAILED };
 
 static enum verdict judge(struct process *process, bool told, int status, uint32_t *failed_starts,
@@ -168,11 +176,8 @@ static enum verdict judge(struct process *process, bool told, int status, uint32
     const struct angel_words *words = &process->words;
     uint32_t number = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0;
     if (told && words->exit_code == 0) {
-        process->no_start = (words->restart_flags & STOP_NO_START) != 0;
-        process->initial = (words->restart_flags & STOP_INITIAL) != 0;
-        process->accept_data_loss = process->initial && (words->restart_flags & STOP_FORCE) != 0;
+        angel_take_order(process, words->restart_flags);
         *failed_starts = 0;
-        process->stand_aside = false;
         return (words->restart_flags & STOP_RESTART) != 0 && asked_to_stop == 0 ? LIVE_AGAIN
                                                                                 : END_WELL;
     }

@@ -440,6 +440,14 @@ static int live(struct process *process, const struct options *options)
     angel_tell_end(process, 0, process->restart_flags);
     port_finder_stop(process);
     ndb_mgm_destroy_handle(process->mgm);
+    if (options->foreground && (process->restart_flags & STOP_RESTART) != 0 &&
+        process->terminated_ns == 0) {
+        angel_take_order(process, process->restart_flags);
+        again_execute(process, 0);
+        process_log(process, LOG_LEVEL_ERROR, "the node cannot be started again: %s",
+                    strerror(errno));
+        return 1;
+    }
     return 0;
 }
 

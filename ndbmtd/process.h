@@ -242,6 +242,8 @@ void angel_tell_end(struct process *process, uint32_t exit_code, uint32_t restar
 /* After a failure, as `words` tells it: the node is started again whatever StopOnError says, after
  * so many seconds. What the next life needs to know stands in `process` then. */
 bool angel_in_any_case(struct process *process, uint32_t *pause_s);
+/* After an end by order: what the next life needs to know stands in `process` then. */
+void angel_take_order(struct process *process, uint32_t restart_flags);
 
 /* --- again.c --- */
 /* Without an angel: from now on the process may begin again. Its first thread, before all others.

@@ -66,3 +66,36 @@ gone "$BOX/node1/ndb_1.pid"
 gone "$BOX/node2/ndb_2.pid"
 gone "$BOX/mgm/ndb_49.pid"
 ended "$MGM_PID" || fail "the management server ends with exit code $?"
+
+say "without angels: RESTART -n, START, RESTART -i, RESTART; each process goes on as the same one"
+start_mgm
+: >"$BOX/node1.out"
+: >"$BOX/node2.out"
+start_node 1 --nostart # Which counts until the first order.
+start_node 2 --nostart
+want 0 "$BIN/ndb_waiter" --not-started --timeout=100
+want 0 "$BIN/ndb_mgm" -e 'ALL START'
+want 0 "$BIN/ndb_waiter" --timeout=100
+want 0 "$BIN/ndb_mgm" -e '2 RESTART -n'
+want 0 "$BIN/ndb_waiter" --wait-nodes=2 --not-started --timeout=100
+want 0 "$BIN/ndb_mgm" -e '2 START'
+want 0 "$BIN/ndb_waiter" --timeout=100
+for order in '2 RESTART -i' '1 RESTART'; do
+    : >"$BOX/node${order%% *}.out"
+    want 0 "$BIN/ndb_mgm" -e "$order"
+    wait_text "node${order%% *}.out" 'Node shutdown completed, restarting'
+    want 0 "$BIN/ndb_waiter" --timeout=100
+    want 0 "$BIN/ndb_select_count" -d test awkward
+    want_text out '^500 records'
+done
+want_text node2.out 'initial'
+want 0 "$BIN/ndb_mgm" -e 'ALL RESTART'
+for id in 1 2; do wait_text "node$id.out" 'Node shutdown completed, restarting'; done
+want 0 "$BIN/ndb_waiter" --timeout=100
+want 0 "$BIN/ndb_select_count" -d test awkward
+want_text out '^500 records'
+for id in 1 2; do kill -0 "${NODE_PIDS[id]}" || fail "node $id is another process"; done
+want 0 "$BIN/ndb_mgm" -e SHUTDOWN
+for id in 1 2; do ended "${NODE_PIDS[id]}" || fail "node $id ends with exit code $?"; done
+unset 'NODE_PIDS[1]' 'NODE_PIDS[2]'
+ended "$MGM_PID" || fail "the management server ends with exit code $?"

@@ -128,10 +128,7 @@ begin=$(date +%s)
 say "ALL RESTART ends it"
 mgm 0 'ALL RESTART'
 want_text out '^All DB nodes are being restarted\.$'
-for id in 1 2; do
-    ended "${NODE_PIDS[id]}" || fail "node $id ends with exit code $?"
-    start_node "$id"
-done
+for id in 1 2; do wait_text "node$id.out" 'Node shutdown completed, restarting'; done
 want 0 "$BIN/ndb_waiter" --timeout=100
 want 0 "$BIN/ndb_select_count" -d test mine
 want_text out '^2 records in table mine$'
