@@ -220,7 +220,12 @@ static int use_data_dir(struct process *process)
     process->data_dir = name;
     struct stat status;
     if (stat(process->data_dir, &status) == 0 && S_ISDIR(status.st_mode)) return 0;
-    if (mkdir(process->data_dir, 0750) == 0) return 0;
+    if (mkdir(process->data_dir, 0750) == 0) {
+        process_log(process, LOG_LEVEL_WARNING,
+                    "DataDir %s was not there and has been made: the node begins without files",
+                    process->data_dir);
+        return 0;
+    }
     process_log(process, LOG_LEVEL_ERROR, "DataDir %s: %s", process->data_dir, strerror(errno));
     return -1;
 }
