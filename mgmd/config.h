@@ -193,6 +193,8 @@ uint8_t *config_encode(const struct cluster_config *config, size_t *size);
 struct cluster_config *config_decode(const uint8_t *bytes, size_t size, char *why, size_t why_size);
 /* XXH3 of the binary form: alike when content, generation and cluster id are. 0: no memory. */
 uint64_t config_digest(const struct cluster_config *config);
+/* The same in 32 bits, whatever the generation; not 0. 0: no memory. */
+uint32_t config_content_digest(const struct cluster_config *config);
 
 /* Base64, as used by the management protocol. Encode: malloc'ed text or NULL. Decode: malloc'ed
  * bytes, NULL for text that is no base64; white space between groups is skipped. */

@@ -22,6 +22,7 @@
 #define CONFIG_MAGIC_HIGH 0x314e4946u /* "FIN1" */
 #define CONFIG_FORMAT     1u
 #define HEADER_WORDS      8u
+#define GENERATION_AT     16u /* In bytes. */
 #define CHECKSUM_WORDS    2u
 #define SECTION_WORDS     4u
 #define WORDS_MAX         (CONFIG_ENCODED_MAX / 4u)
@@ -148,6 +149,19 @@ uint8_t *config_encode(const struct cluster_config *config, size_t *size)
     }
     *size = (size_t)writer.count * 4;
     return (uint8_t *)writer.words;
+}
+
+uint32_t config_content_digest(const struct cluster_config *config)
+{
+    size_t size;
+    uint8_t *bytes = config_encode(config, &size);
+    uint64_t digest;
+
+    if (bytes == NULL) return 0;
+    memset(bytes + GENERATION_AT, 0, 4);
+    digest = XXH3_64bits(bytes, size - 4 * (size_t)CHECKSUM_WORDS);
+    free(bytes);
+    return (uint32_t)digest == 0 ? 1 : (uint32_t)digest;
 }
 
 uint64_t config_digest(const struct cluster_config *config)

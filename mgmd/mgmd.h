@@ -77,6 +77,7 @@ struct mgmd_node {
     uint32_t unlike_told;     /* That it runs with another one is told for this digest. */
     bool configured;          /* It has its configuration from here. */
     uint32_t compared;        /* Generation, not from here, that ours has been compared with. */
+    uint64_t compare_ms;      /* Loop time: not before, because what follows could not be stored. */
     uint16_t port;            /* Where it listens; 0 = not known. */
     char address[64];
     uint8_t log_level[NDB_MGM_CATEGORIES];
@@ -135,7 +136,8 @@ struct mgmd {
     struct mgmd_options options;
     struct cluster_config *config;
     bool fresh; /* The cluster's id was made here, and nobody has confirmed it: mgmd_identity.c. */
-    bool anew;  /* It started without kept configurations, so what it made may have old numbers. */
+    uint64_t claimed_ms; /* Loop time: files with this id were told of; 0: not, or it counts. */
+    bool anew; /* It started without kept configurations, so what it made may have old numbers. */
     struct cluster_config *pending; /* The file's, until all management servers are there. */
     uint64_t pending_until; /* No node ids are given out until then, or until it has happened. */
     uint64_t pending_told;  /* The next line about who is missing. */
@@ -181,6 +183,8 @@ int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config, bool any_
  * former cache, and its number may be one of ours, ours comes behind it. 0, or -1: that could not
  * be stored, and is to be tried again. */
 int mgmd_config_behind(struct mgmd *mgmd, uint32_t generation);
+/* The content digest of a generation that is kept here, 0: none. */
+uint32_t mgmd_config_kept(const struct mgmd *mgmd, uint32_t generation);
 /* Removes the generations before the present one. */
 void mgmd_cache_forget(struct mgmd *mgmd);
 /* Writes the configuration into the cache, under its generation. */
@@ -215,8 +219,10 @@ int mgmd_identity_begin(struct mgmd *mgmd, const struct cluster_config *config);
 bool mgmd_identity_fresh(const struct mgmd *mgmd, const struct cluster_config *config);
 /* Another server has the same id, or the operator says it: it stays. */
 void mgmd_identity_confirm(struct mgmd *mgmd);
-/* A data node is started, or has files, with this id. */
+/* A data node is started with this id. */
 void mgmd_identity_confirm_by_node(struct mgmd *mgmd);
+/* Every second. */
+void mgmd_identity_tick(struct mgmd *mgmd);
 /* A data node, which `runs` or has files, is of this cluster. 0: so is this server, by now; -1: it
  * is not, 1: it cannot store that it would be, with the reason. */
 int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, bool runs, char *why,

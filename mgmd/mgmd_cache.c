@@ -47,7 +47,9 @@ int mgmd_remove_file(const char *path)
     return sync_directory_of(path);
 }
 
-/* Writes beside, syncs, renames: the name never stands for half a file. */
+/* Writes beside, syncs, renames: the name never stands for half a file. When it has the name it
+ * counts as written: a directory that cannot be synced may bring the former one back after a loss
+ * of power, which is said. */
 int mgmd_write_file(const char *path, const void *bytes, size_t size)
 {
     char beside[2400];
@@ -66,7 +68,12 @@ int mgmd_write_file(const char *path, const void *bytes, size_t size)
     (void)close(out);
     if (rc == 0) rc = rename(beside, path);
     if (rc != 0) (void)unlink(beside);
-    return rc == 0 ? sync_directory_of(path) : rc;
+    if (rc == 0 && sync_directory_of(path) != 0)
+        (void)fprintf(stderr,
+                      "ndb_mgmd: the directory of %s cannot be synced (%s): a loss of power may "
+                      "take what was written\n",
+                      path, strerror(errno));
+    return rc;
 }
 
 static void cache_path(const struct mgmd *mgmd, uint32_t generation, char *path, size_t size)
@@ -125,6 +132,29 @@ static struct cluster_config *cache_load(struct mgmd *mgmd)
     return NULL;
 }
 
+static struct cluster_config *load_generation(const struct mgmd *mgmd, uint32_t generation)
+{
+    char path[2300];
+    char why[128];
+    size_t size;
+
+    cache_path(mgmd, generation, path, sizeof(path));
+    uint8_t *bytes = read_file(path, &size);
+    struct cluster_config *config =
+        bytes == NULL ? NULL : config_decode(bytes, size, why, sizeof(why));
+    free(bytes);
+    return config;
+}
+
+uint32_t mgmd_config_kept(const struct mgmd *mgmd, uint32_t generation)
+{
+    struct cluster_config *kept = load_generation(mgmd, generation);
+    uint32_t digest = kept == NULL ? 0 : config_content_digest(kept);
+
+    config_free(kept);
+    return digest;
+}
+
 /* A generation is made once: not with the number of one whose file is damaged, either. */
 static uint32_t next_generation(const struct mgmd *mgmd, const struct cluster_config *config)
 {
@@ -142,11 +172,7 @@ int mgmd_config_store(struct mgmd *mgmd, const struct cluster_config *config)
     cache_path(mgmd, config_generation(config), path, sizeof(path));
     int rc = bytes == NULL ? -1 : mgmd_write_file(path, bytes, size);
     free(bytes);
-    if (rc == 0) return 0;
-    (void)fprintf(stderr, "ndb_mgmd: the cache %s cannot be written\n", path);
-    /* Perhaps only its directory could not be synced: what is not in force must not be found. */
-    if (mgmd->config == NULL || config_generation(mgmd->config) != config_generation(config))
-        (void)unlink(path);
+    if (rc != 0) (void)fprintf(stderr, "ndb_mgmd: the cache %s cannot be written\n", path);
     return rc;
 }
 
@@ -169,7 +195,7 @@ static int cache_clear(struct mgmd *mgmd, uint32_t below, uint32_t kept)
                            strerror(errno));
         (void)fprintf(stderr, "ndb_mgmd: %s cannot be removed: %s\n", path, strerror(errno));
     }
-    if (removed > 0 && rc == 0) rc = sync_directory_of(path);
+    if (removed > 0 && rc == 0) (void)sync_directory_of(path); /* It was synced a moment ago. */
     return rc;
 }
 
@@ -437,7 +463,9 @@ static int join_servers(struct mgmd *mgmd, const struct cluster_config *file,
         return refuse_start(mgmd, "generation %u of management server %u, which runs, %s",
                             config_generation(theirs), from, why);
     if (first) {
-        if (!config_equal(theirs, file, what, sizeof(what)))
+        bool takes =
+            cached != NULL && !mgmd->options.initial; /* What it has made does not count. */
+        if (!takes && !config_equal(theirs, file, what, sizeof(what)))
             return refuse_start(
                 mgmd,
                 "%s is another configuration than generation %u of management server %u, which "
@@ -734,20 +762,6 @@ int mgmd_config_reload(struct mgmd *mgmd, const char *file, char *why, size_t wh
 }
 
 /* A generation that nodes still run with; NULL: not kept. */
-static struct cluster_config *load_generation(const struct mgmd *mgmd, uint32_t generation)
-{
-    char path[2300];
-    char why[128];
-    size_t size;
-
-    cache_path(mgmd, generation, path, sizeof(path));
-    uint8_t *bytes = read_file(path, &size);
-    struct cluster_config *config =
-        bytes == NULL ? NULL : config_decode(bytes, size, why, sizeof(why));
-    free(bytes);
-    return config;
-}
-
 uint8_t *mgmd_config_encode(const struct mgmd *mgmd, uint32_t from_node, size_t *size,
                             uint32_t *generation, char *why, size_t why_size)
 {

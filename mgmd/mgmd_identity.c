@@ -22,6 +22,10 @@
 #include "mgmd/mgmd.h"
 #include "signals/api_reg.h"
 
+#define CLAIM_MS                                                                                   \
+    5000u /* Within this data nodes that run have been met: they tell their ports every            \
+           * second. */
+
 /* ---- the cluster ---- */
 
 /* What two clusters that were made from one file do not have in common: where their files are, and
@@ -146,41 +150,88 @@ void mgmd_identity_confirm(struct mgmd *mgmd)
                            path);
 }
 
-/* A data node that is started and runs with another configuration than this server's, 0 = none. */
-static uint32_t unlike_node(const struct mgmd *mgmd)
+/* A data node that is started and runs with a configuration that this server neither has nor had,
+ * 0 = none. *newest is the greatest number that one with the present content has. */
+static uint32_t unlike_node(const struct mgmd *mgmd, uint32_t *newest)
 {
-    uint32_t digest = (uint32_t)config_digest(mgmd->config);
+    uint32_t digest = config_content_digest(mgmd->config);
 
+    *newest = 0;
     for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
         const struct mgmd_node *node = &mgmd->nodes[id];
         if (!node->linked || !node->status_known || node->start_level != START_STARTED) continue;
-        if (node->digest != 0 && node->digest != digest) return id;
+        if (node->digest == 0) continue;
+        if (node->digest == digest) {
+            if (node->generation > *newest) *newest = node->generation;
+        } else if (mgmd_config_kept(mgmd, node->generation) != node->digest) {
+            return id;
+        }
     }
     return 0;
 }
 
-/* With several servers the id says nothing about the rest, which follows from the list of nodes:
- * what data nodes run with another server has. An only server goes on with what it has, under a new
- * number. */
-void mgmd_identity_confirm_by_node(struct mgmd *mgmd)
+static void tell_unlike(struct mgmd *mgmd, uint32_t id)
 {
-    uint32_t unlike = 0;
+    struct mgmd_node *node = &mgmd->nodes[id];
 
-    if (!mgmd->fresh) return;
-    if (config_count(mgmd->config, CONFIG_MGMD) > 1) unlike = unlike_node(mgmd);
-    if (unlike == 0) {
-        mgmd_identity_confirm(mgmd);
-        return;
-    }
-    if (mgmd->nodes[unlike].unlike_told == mgmd->nodes[unlike].digest) return;
-    mgmd->nodes[unlike].unlike_told = mgmd->nodes[unlike].digest;
+    if (node->unlike_told == node->digest) return;
+    node->unlike_told = node->digest;
     cluster_log_printf(
         mgmd->log, NDB_MGM_SEVERITY_ALERT,
         "Node %u runs with generation %u of another configuration than this server's, "
         "which was begun without a kept one: start the management server that has "
         "it, and this one takes it. If there is none, start this one with --initial "
         "and the file that the data nodes were started with",
-        unlike, mgmd->nodes[unlike].generation);
+        id, node->generation);
+}
+
+/* With several servers the id says nothing about the rest, which follows from the list of nodes:
+ * what data nodes run with another server has. What they run with is this one's own when content
+ * and number are, or when it only lacks the number. An only server goes on with what it has, under
+ * a new number. */
+void mgmd_identity_confirm_by_node(struct mgmd *mgmd)
+{
+    uint32_t newest = 0;
+    uint32_t own = config_generation(mgmd->config);
+
+    if (!mgmd->fresh) return;
+    if (config_count(mgmd->config, CONFIG_MGMD) > 1) {
+        uint32_t unlike = unlike_node(mgmd, &newest);
+        if (unlike != 0) {
+            tell_unlike(mgmd, unlike);
+            return;
+        }
+    }
+    if (newest > own) {
+        config_set_generation(mgmd->config, newest);
+        if (mgmd_config_store(mgmd, mgmd->config) != 0) {
+            config_set_generation(mgmd->config, own);
+            return;
+        }
+        cluster_log_printf(
+            mgmd->log, NDB_MGM_SEVERITY_INFO,
+            "The data nodes run with this configuration as generation %u: it is that "
+            "one here, too",
+            newest);
+    }
+    mgmd_identity_confirm(mgmd);
+}
+
+/* Files have this id. Data nodes that run may not have been met yet, when there are any: with
+ * several servers, which could be wrong about the rest, it is waited for them. */
+static void confirm_by_files(struct mgmd *mgmd)
+{
+    if (config_count(mgmd->config, CONFIG_MGMD) == 1)
+        mgmd_identity_confirm(mgmd);
+    else if (mgmd->fresh && mgmd->claimed_ms == 0)
+        mgmd->claimed_ms = uv_now(mgmd->loop);
+}
+
+void mgmd_identity_tick(struct mgmd *mgmd)
+{
+    if (mgmd->claimed_ms == 0 || uv_now(mgmd->loop) < mgmd->claimed_ms + CLAIM_MS) return;
+    mgmd->claimed_ms = 0;
+    mgmd_identity_confirm_by_node(mgmd);
 }
 
 /* Once for each node and id. */
@@ -198,12 +249,14 @@ int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, b
     const char *does = runs ? "runs" : "has files";
     bool alone = config_count(mgmd->config, CONFIG_MGMD) == 1;
     uint64_t own = config_cluster_id(mgmd->config);
+    uint32_t newest;
 
     if (cluster_id == own) {
-        mgmd_identity_confirm_by_node(mgmd);
+        confirm_by_files(mgmd);
         return 0;
     }
-    if (!mgmd->fresh || cluster_id == 0 || unlike_node(mgmd) != 0) {
+    if (!mgmd->fresh || cluster_id == 0 || mgmd->claimed_ms != 0 ||
+        unlike_node(mgmd, &newest) != 0) {
         (void)snprintf(
             why, size,
             "Node %u %s with the cluster id %" PRIu64 ", this management server has %" PRIu64

@@ -202,6 +202,7 @@ static void on_tick(uv_timer_t *timer)
     service_alive(10 * MGMD_TICK_MS);
     mgmd_sessions_tick(mgmd);
     mgmd_peers_tick(mgmd);
+    mgmd_identity_tick(mgmd);
     cluster_log_tick(mgmd->log);
 }
 

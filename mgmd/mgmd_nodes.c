@@ -342,6 +342,20 @@ static void log_progress(struct mgmd *mgmd, uint32_t id)
     cluster_log_write(mgmd->log, NDB_MGM_SEVERITY_INFO, id, line);
 }
 
+#define COMPARE_MS 60000u /* Between two tries to store what follows from it. */
+
+/* With the configuration that the node runs with; once, or again when it could not be stored. */
+static void compare(struct mgmd *mgmd, struct mgmd_node *node)
+{
+    uint64_t now = uv_now(mgmd->loop);
+
+    if (node->configured || node->compared == node->generation || now < node->compare_ms) return;
+    if (mgmd_config_behind(mgmd, node->generation) == 0)
+        node->compared = node->generation;
+    else
+        node->compare_ms = now + COMPARE_MS;
+}
+
 static void take_status(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
 {
     const struct node_status_conf *conf = SIG_PAYLOAD(sig, node_status_conf);
@@ -364,9 +378,7 @@ static void take_status(struct mgmd *mgmd, uint32_t id, const struct signal *sig
     node->digest = conf->digest;
     node->clients = conf->connected;
     if (conf->start_level == START_STARTED) mgmd_identity_confirm_by_node(mgmd);
-    if (!node->configured && node->compared != conf->generation &&
-        mgmd_config_behind(mgmd, conf->generation) == 0)
-        node->compared = conf->generation;
+    compare(mgmd, node);
     log_progress(mgmd, id);
 }
 

@@ -250,7 +250,7 @@ int configure_node(struct process *process, char *why, size_t why_size)
     node_config_defaults(config);
     config->cluster_id = config_cluster_id(process->cluster);
     config->generation = config_generation(process->cluster);
-    config->digest = (uint32_t)config_digest(process->cluster);
+    config->digest = config_content_digest(process->cluster);
     config->fixed = config_fixed_digest(process->cluster);
     config->no_start = process->no_start ? 1 : 0;
     config->replicas = (uint32_t)config_get_u64(own, CFG_NDBD_NoOfReplicas);

@@ -315,7 +315,7 @@ static void go_to_background(struct process *process)
 
 /* --- The process that does the work. --- */
 
-#define SAME_WISH_NS 1000000000u
+#define SAME_WISH_NS 5000000000u /* Also when the angel does not run at once. */
 
 static void on_terminate(uv_signal_t *handle, int number)
 {
@@ -373,6 +373,24 @@ static bool may_pass(int code)
            code == NDB_MGM_GET_CONFIG_FAILED || code == NDB_MGM_CONFIG_CHANGE_FAILED;
 }
 
+/* The server has no id to give yet: a former life seems to hold it, or a name cannot be looked up.
+ */
+static bool id_is_refused(int code)
+{
+    return code == NDB_MGM_ALLOCID_RETRY || code == NDB_MGM_ALLOCID_CONFIG_MISMATCH;
+}
+
+/* Why there is no configuration; what was begun is forgotten, for another try. */
+static int forget_try(struct process *process)
+{
+    int code = process->mgm == NULL ? 0 : ndb_mgm_error_code(process->mgm);
+    ndb_mgm_destroy_handle(process->mgm);
+    process->mgm = NULL;
+    config_free((struct cluster_config *)(uintptr_t)process->cluster);
+    process->cluster = NULL;
+    return code;
+}
+
 /* Under an angel the node has been wanted and is wanted still: while it gets no configuration it
  * waits for one, as long as it takes, and that is no failed start. SIGTERM ends the wait. */
 static int fetch_patiently(struct process *process, const struct options *options)
@@ -380,10 +398,9 @@ static int fetch_patiently(struct process *process, const struct options *option
     for (;;) {
         if (fetch_configuration(process, options, process->config.own_node, ID_WAIT_RESTART) == 0)
             return 0;
-        int code = process->mgm == NULL ? 0 : ndb_mgm_error_code(process->mgm);
-        if (process->angel_pipe < 0 || !may_pass(code)) return -1;
-        ndb_mgm_destroy_handle(process->mgm);
-        process->mgm = NULL;
+        int code = forget_try(process);
+        bool waits = may_pass(code) || (options->retries < 0 && id_is_refused(code));
+        if (process->angel_pipe < 0 || !waits) return -1;
         process_log(process, LOG_LEVEL_WARNING,
                     "the node waits for a management server: it needs its configuration to start");
         sleep(code == NDB_MGM_COULD_NOT_CONNECT || code == NDB_MGM_SERVER_NOT_CONNECTED ? 1 : 5);
@@ -396,11 +413,8 @@ static int fetch_first(struct process *process, const struct options *options, i
 {
     for (uint32_t pause_s = 1;; pause_s = pause_s < 32 ? 2 * pause_s : 60) {
         if (fetch_configuration(process, options, options->node_id, id_wait) == 0) return 0;
-        int code = process->mgm == NULL ? 0 : ndb_mgm_error_code(process->mgm);
-        bool id_refused = code == NDB_MGM_ALLOCID_RETRY || code == NDB_MGM_ALLOCID_CONFIG_MISMATCH;
-        if (options->retries >= 0 || !(may_pass(code) || id_refused)) return -1;
-        ndb_mgm_destroy_handle(process->mgm);
-        process->mgm = NULL;
+        int code = forget_try(process);
+        if (options->retries >= 0 || !(may_pass(code) || id_is_refused(code))) return -1;
         process_log(process, LOG_LEVEL_WARNING, "it is tried again in %u s", pause_s);
         sleep(pause_s);
     }

@@ -530,16 +530,17 @@ static bool may_be_more(const struct qmgr *qmgr, const struct node_mask *leave)
 }
 
 /* A check may take long among starved nodes: what it has found before may be over meanwhile, also
- * when the last word brings the same again. */
+ * when the last word brings the same again. As long as one of those has to leave still the time
+ * goes on: else a node whose words come and go would keep a dead one. */
 static void look_again(struct qmgr *qmgr)
 {
     struct qmgr_reach *reach = &qmgr->reach;
-    struct node_mask over = reach->found;
+    struct node_mask still = reach->found;
     struct node_mask leave;
-    if (node_mask_empty(&over)) return;
+    if (node_mask_empty(&still)) return;
     who_leaves(qmgr, &leave);
-    node_mask_cut(&over, &leave);
-    if (node_mask_empty(&over)) return;
+    node_mask_keep(&still, &leave);
+    if (!node_mask_empty(&still)) return;
     jam();
     reach->found = (struct node_mask){{0}};
 }

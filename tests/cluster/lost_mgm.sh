@@ -338,3 +338,34 @@ state 49
 grep -q '^fresh: 1' state || fail "server 49 is sure, and has another configuration: $(cat state)"
 rmdir mgm49/ndb_49_config.bin.2.tmp
 alike
+
+say "no other server is left: the cure that is told cures, also when the data nodes run with a later generation"
+want 0 "$BIN/ndb_mgm" -e 'ALL RESTART' # Now they run with generation 2.
+want 0 "$BIN/ndb_waiter" --timeout=100
+lose 49 50
+rm -rf mgm49 mgm50
+FILE=other.ini
+server 49
+wait_text mgm49/ndb_49_cluster.log 'ALERT.*Node [12] runs with generation 2 of another configuration.*start this one with --initial and the file'
+lose 49
+FILE=now.ini
+server 49 --initial
+wait_text mgm49/ndb_49_cluster.log 'The data nodes run with this configuration as generation 2: it is that one here, too'
+server 50
+alike
+grep -q '^generation: 2' state || fail "the servers have another generation: $(cat state)"
+
+say "--initial that cannot be written costs nothing"
+lose 49 50
+cp mgm49/ndb_49_config.bin.2 kept.2
+rm -f mgm49/ndb_49_config.bin.1
+mkdir mgm49/ndb_49_config.bin.1.tmp
+want 1 "$BIN/ndb_mgmd" --config-file=now.ini --ndb-nodeid=49 --nodaemon --initial
+want_text err 'the cache .*ndb_49_config.bin.1 cannot be written'
+cmp mgm49/ndb_49_config.bin.2 kept.2 || fail "the kept configuration is another one"
+rm -rf mgm49/ndb_49_config.bin.1.tmp
+mv mgm49/ndb_49_config.bin.2 mgm49/ndb_49_config.bin.1
+cp mgm49/ndb_49_config.bin.1 kept.1
+mkdir mgm49/ndb_49_config.bin.1.tmp
+want 1 "$BIN/ndb_mgmd" --config-file=now.ini --ndb-nodeid=49 --nodaemon --initial
+cmp mgm49/ndb_49_config.bin.1 kept.1 || fail "the only kept configuration is gone"

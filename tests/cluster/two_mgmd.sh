@@ -371,8 +371,9 @@ for how in '49 runs' '50 runs' '49 restarts' '50 restarts'; do
     id=$(sed -n 's/^cluster: //p' "$BOX/out")
     exec 5<>"/dev/tcp/127.0.0.1/$(port_of "$sure")"
     printf 'get nodeid\nnodetype: NDB\nnodeid: 1\n\nclaim cluster\nnode: 1\ncluster: %s\n\n' "$id" >&5
-    timeout 60 sed '/^result: Ok$/q' <&5 | grep -q '^result: Ok' || fail "server $sure is not sure of its own id"
+    timeout 60 sed '/^result: Ok$/q' <&5 | grep -q '^result: Ok' || fail "server $sure takes its own id for another one"
     exec 5<&-
+    until_state "$sure" '^fresh: 0' # When it has waited for data nodes that could know better.
     kill "${SERVER[$sure]}"
     ended "${SERVER[$sure]}" || fail "management server $sure ends with exit code $?"
     server "$other"
