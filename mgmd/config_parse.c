@@ -17,6 +17,7 @@
 struct build_section {
     enum config_kind kind; /* NONE: refused, skipped. */
     bool is_default;
+    bool computer;  /* A host with a name for ExecuteOnComputer; `kind` is NONE. */
     uint32_t node;  /* 0: refused, skipped. */
     uint32_t node2; /* Of a link. */
 };
@@ -145,6 +146,30 @@ static enum config_kind kind_of(const char *name, size_t length)
     return CONFIG_NONE;
 }
 
+static bool is_name(const char *name, size_t length, const char *wanted)
+{
+    return strlen(wanted) == length && strncasecmp(name, wanted, length) == 0;
+}
+
+/* Sections that other versions have and that give no section here. False: it is another one. */
+static bool is_foreign_section(struct build *build, uint32_t index)
+{
+    const struct ini_section *section = &build->ini.sections[index];
+    size_t length = strcspn(section->name, " \t");
+
+    if (is_name(section->name, length, "shm")) {
+        config_report_add(build->report, false, build->file, section->line, section->name, "",
+                          "it has no effect: processes of one host talk over TCP");
+        return true;
+    }
+    build->sections[index].computer = is_name(section->name, length, "computer");
+    if (!build->sections[index].computer || section->name[length] == '\0')
+        return build->sections[index].computer;
+    COMPLAIN(build, section->line, section->name, "",
+             "there are no defaults for computers (allowed: [computer] with Id and HostName)");
+    return true;
+}
+
 /* [name] or [name default]; a second default of one kind and a second [system] are refused. */
 static void find_kinds(struct build *build)
 {
@@ -156,6 +181,7 @@ static void find_kinds(struct build *build)
         struct build_section *out = &build->sections[i];
         size_t length = strcspn(section->name, " \t");
         const char *rest = section->name + length + strspn(section->name + length, " \t");
+        if (is_foreign_section(build, i)) continue;
         out->kind = kind_of(section->name, length);
         out->is_default = strcasecmp(rest, "default") == 0;
         if (out->kind == CONFIG_NONE || (rest[0] != '\0' && !out->is_default) ||
@@ -183,6 +209,75 @@ static void find_kinds(struct build *build)
     }
 }
 
+static const char COMPUTER[] = "ExecuteOnComputer";
+
+/* The value of `name` in the section, NULL: it has none. */
+static const struct ini_pair *pair_of(const struct build *build, uint32_t index, const char *name)
+{
+    const struct ini_section *section = &build->ini.sections[index];
+
+    for (uint32_t i = 0; i < section->pair_count; i++) {
+        const struct ini_pair *pair = &build->ini.pairs[section->first_pair + i];
+        if (strcasecmp(pair->name, name) == 0) return pair;
+    }
+    return NULL;
+}
+
+/* The host of the computer with this id, NULL: there is none. */
+static const char *host_of_computer(const struct build *build, const char *id)
+{
+    for (uint32_t i = 0; i < build->ini.section_count; i++) {
+        if (!build->sections[i].computer) continue;
+        const struct ini_pair *own = pair_of(build, i, "Id");
+        const struct ini_pair *host = pair_of(build, i, "HostName");
+        if (own != NULL && host != NULL && strcmp(own->value, id) == 0) return host->value;
+    }
+    return NULL;
+}
+
+static void check_computer(struct build *build, uint32_t index)
+{
+    static const char *const names[] = {"Id", "HostName"};
+    const struct ini_section *section = &build->ini.sections[index];
+
+    for (uint32_t i = 0; i < 2; i++) {
+        if (pair_of(build, index, names[i]) != NULL) continue;
+        COMPLAIN(build, section->line, "computer", names[i], "it is missing");
+    }
+    for (uint32_t i = 0; i < section->pair_count; i++) {
+        const struct ini_pair *pair = &build->ini.pairs[section->first_pair + i];
+        if (strcasecmp(pair->name, names[0]) != 0 && strcasecmp(pair->name, names[1]) != 0)
+            COMPLAIN(build, pair->line, "computer", pair->name,
+                     "unknown parameter (allowed: Id, HostName)");
+        else if (pair_of(build, index, pair->name) != pair)
+            COMPLAIN(build, pair->line, "computer", pair->name, "given twice in this section");
+    }
+}
+
+/* ExecuteOnComputer of a node: is it one, and does nothing else name its host? */
+static void check_host(struct build *build, uint32_t index, const struct ini_pair *pair)
+{
+    const struct build_section *out = &build->sections[index];
+    const char *section = config_kind_name(out->kind);
+
+    if (out->is_default) {
+        COMPLAIN(build, pair->line, section, COMPUTER,
+                 "it belongs to one section and cannot be a default");
+    } else if (host_of_computer(build, pair->value) == NULL) {
+        COMPLAIN(build, pair->line, section, COMPUTER,
+                 "there is no [computer] with Id=%s and a HostName (or give the node's HostName)",
+                 pair->value);
+    } else if (pair_of(build, index, "HostName") != NULL) {
+        COMPLAIN(build, pair->line, section, COMPUTER,
+                 "HostName is given too (allowed: one of them)");
+    }
+}
+
+static bool has_computer(enum config_kind kind)
+{
+    return kind == CONFIG_NDBD || kind == CONFIG_MGMD || kind == CONFIG_API;
+}
+
 /* Names given twice, and the parameters that a default section cannot have. */
 static void check_names(struct build *build, uint32_t index)
 {
@@ -193,6 +288,10 @@ static void check_names(struct build *build, uint32_t index)
     const struct ini_pair *pairs = &build->ini.pairs[section->first_pair];
     for (uint32_t i = 0; i < section->pair_count; i++) {
         const struct config_param *param = config_param_by_name(out->kind, pairs[i].name);
+        if (param == NULL && has_computer(out->kind) && strcasecmp(pairs[i].name, COMPUTER) == 0) {
+            check_host(build, index, &pairs[i]);
+            continue;
+        }
         if (param == NULL) {
             if (!complain_foreign(build, out->kind, &pairs[i]))
                 complain_unknown(build, out->kind, &pairs[i]);
@@ -322,10 +421,15 @@ static void store_pairs(struct build *build, uint32_t index, struct config_secti
 
     for (uint32_t i = 0; i < section->pair_count; i++) {
         const struct ini_pair *pair = &build->ini.pairs[section->first_pair + i];
-        const struct config_param *param =
-            config_param_by_name(build->sections[index].kind, pair->name);
+        enum config_kind kind = build->sections[index].kind;
+        const struct config_param *param = config_param_by_name(kind, pair->name);
+        const char *value = pair->value;
+        if (has_computer(kind) && strcasecmp(pair->name, COMPUTER) == 0) {
+            value = host_of_computer(build, pair->value);
+            param = value == NULL ? NULL : config_param_by_name(kind, "HostName");
+        }
         if (param == NULL || strncasecmp(param->name, "NodeId", 6) == 0) continue;
-        (void)config_set_parsed(to, param, pair->value, build->file, pair->line,
+        (void)config_set_parsed(to, param, value, build->file, pair->line,
                                 loud ? build->report : &silent);
     }
     config_report_clear(&silent);
@@ -410,6 +514,7 @@ static void build_all(struct build *build)
     find_kinds(build);
     for (uint32_t i = 0; i < build->ini.section_count; i++) {
         if (build->sections[i].kind != CONFIG_NONE) check_names(build, i);
+        if (build->sections[i].computer) check_computer(build, i);
     }
     find_given_ids(build, owner, line_of);
     assign_ids(build, owner, line_of);

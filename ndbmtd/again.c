@@ -1,5 +1,5 @@
-/* again.c -- without an angel: a node that is restarted by order, or that an angel would start again
- * in any case, begins anew in its own process. */
+/* again.c -- without an angel: a node that is restarted by order, or that an angel would start
+ * again in any case, begins anew in its own process. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Whoever watches a process in the foreground sees the same one go on: the program is executed

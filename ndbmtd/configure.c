@@ -79,6 +79,34 @@ static void configure_memory(struct process *process, const struct config_sectio
     if (send != 0) memory->pages_max[RG_SEND_BUFFER] = pages(send);
 }
 
+int memory_fits(const struct process *process, uint64_t machine, char *why, size_t why_size)
+{
+    const struct config_section *own = config_node(process->cluster, process->config.own_node);
+    uint64_t data = data_memory(process, own);
+    uint64_t all = 0;
+    if (machine == 0) machine = machine_memory();
+    if (data > machine) {
+        snprintf(why, why_size,
+                 "DataMemory=%lluM is more than this machine has (%lluM of memory): correct it in "
+                 "the configuration, or run the node elsewhere",
+                 (unsigned long long)(data >> 20), (unsigned long long)(machine >> 20));
+        return -1;
+    }
+    const char *host = config_get_text(own, CFG_NDBD_HostName);
+    for (const struct config_section *node = config_next_node(process->cluster, 0, CONFIG_NDBD);
+         node != NULL;
+         node = config_next_node(process->cluster, config_section_node(node), CONFIG_NDBD)) {
+        if (same_host(config_get_text(node, CFG_NDBD_HostName), host))
+            all += data_memory(process, node);
+    }
+    if (all <= machine) return 0;
+    snprintf(why, why_size,
+             "DataMemory of the data nodes of this host is %lluM together, more than the machine "
+             "has (%lluM of memory): the system ends them when it is used up",
+             (unsigned long long)(all >> 20), (unsigned long long)(machine >> 20));
+    return 1;
+}
+
 static void configure_nodes(struct process *process)
 {
     for (const struct config_section *node = config_next_node(process->cluster, 0, CONFIG_NONE);

@@ -512,6 +512,10 @@ int main(int argc, char **argv)
         process_log(&process, LOG_LEVEL_ERROR, "%s", why);
         return 1;
     }
+    int unfit = memory_fits(&process, 0, why, sizeof why);
+    if (unfit != 0)
+        process_log(&process, unfit < 0 ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, "%s", why);
+    if (unfit < 0) return 1;
     angel_tell_settings(
         &process); /* No pipe yet: what the angel does when its first child dies at once. */
     if (use_data_dir(&process) != 0 || open_pid_file(&process) != 0) return 1;

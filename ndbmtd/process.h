@@ -219,6 +219,9 @@ int memory_ahead_start(struct process *process);
 /* --- configure.c --- */
 /* node_config from the cluster's configuration. 0, or -1 with the reason in `why`. */
 int configure_node(struct process *process, char *why, size_t why_size);
+/* Is DataMemory less than `machine` bytes, 0: what this one has? 0; -1: it is more, and 1: that of
+ * all data nodes of the host is, with a sentence in `why`. */
+int memory_fits(const struct process *process, uint64_t machine, char *why, size_t why_size);
 
 /* --- port_finder.c --- */
 int port_finder_start(struct process *process);

@@ -231,6 +231,55 @@ static void what_has_no_effect_is_told(void **unused)
     config_free(config);
 }
 
+/* Parameters of an old file: each is known, and told with its reason. */
+static void old_files_are_read(void **unused)
+{
+#define FOREIGN(section, name, refused, reason) {CONFIG_##section, #name, (refused) != 0},
+    static const struct {
+        enum config_kind kind;
+        const char *name;
+        bool refused;
+    } foreign[] = {
+#include "mgmd/params_foreign.def"
+    };
+#undef FOREIGN
+    static const char *const sections[CONFIG_KINDS] = {[CONFIG_NDBD] = "[ndbd default]",
+                                                       [CONFIG_MGMD] = "[ndb_mgmd default]",
+                                                       [CONFIG_API] = "[mysqld default]",
+                                                       [CONFIG_TCP] = "[tcp default]",
+                                                       [CONFIG_SYSTEM] = "[system]"};
+    char text[400];
+    (void)unused;
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        struct config_report report = {.lines = NULL};
+        int size = snprintf(text, sizeof text, "%s\n%s=1\n[mgm]\n[ndbd]\nNoOfReplicas=1\n[api]\n",
+                            sections[foreign[i].kind], foreign[i].name);
+        struct cluster_config *config = config_parse_text(text, (size_t)size, "c.ini", &report);
+        assert_true(report.count > 0);
+        assert_non_null(strstr(report.lines[0], foreign[i].name));
+        assert_int_equal(report.errors, foreign[i].refused ? 1 : 0);
+        assert_true((config == NULL) == foreign[i].refused);
+        config_report_clear(&report);
+        config_free(config);
+    }
+}
+
+/* Hosts by the labels of [computer] sections, which may stand anywhere; links by shared memory. */
+static void computers_have_hosts(void **unused)
+{
+    struct cluster_config *config =
+        parse("[mgm]\nExecuteOnComputer=one\n[ndbd default]\nNoOfReplicas=1\n"
+              "[ndbd]\nexecuteoncomputer=2\n[shm default]\nShmSize=4M\n[shm]\nNodeId1=2\n"
+              "[mysqld]\nExecuteOnComputer=one\n"
+              "[computer]\nId=one\nHostName=h1.example\n[computer]\nhostname=h2.example\nid=2\n");
+    (void)unused;
+    assert_non_null(config);
+    assert_string_equal(config_get_text(config_node(config, 1), CFG_MGMD_HostName), "h1.example");
+    assert_string_equal(config_get_text(config_node(config, 2), CFG_NDBD_HostName), "h2.example");
+    assert_string_equal(config_get_text(config_node(config, 3), CFG_API_HostName), "h1.example");
+    config_free(config);
+}
+
 static void binary_form_keeps_everything(void **unused)
 {
     struct cluster_config *config = parse(good);
@@ -439,6 +488,8 @@ int main(void)
         cmocka_unit_test(a_change_says_which_restart_it_needs),
         cmocka_unit_test(a_late_arbitrator_is_told_of),
         cmocka_unit_test(what_has_no_effect_is_told),
+        cmocka_unit_test(old_files_are_read),
+        cmocka_unit_test(computers_have_hosts),
         cmocka_unit_test(binary_form_keeps_everything),
         cmocka_unit_test(every_cut_and_flip_is_refused),
         cmocka_unit_test(base64_refuses_what_it_is_not),

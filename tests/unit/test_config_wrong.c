@@ -50,8 +50,20 @@ static const struct wrong wrong[] = {
                   "with \"default\", and system)"},
     {REST "[ndbd defaults]\n", "c.ini:5: [ndbd defaults]: unknown section (allowed: ndbd, "
                                "ndb_mgmd, mysqld, tcp, each also with \"default\", and system)"},
-    {REST "[shm]\n", "c.ini:5: [shm]: unknown section (allowed: ndbd, ndb_mgmd, mysqld, tcp, each "
-                     "also with \"default\", and system)"},
+    {REST "[computer default]\n", "c.ini:5: [computer default]: there are no defaults for "
+                                  "computers (allowed: [computer] with Id and HostName)"},
+    {REST "[computer]\nHostName=h\n", "c.ini:5: [computer] Id: it is missing"},
+    {REST "[computer]\nId=h\n", "c.ini:5: [computer] HostName: it is missing"},
+    {REST "[computer]\nId=a\nHostName=h\nId=b\n",
+     "c.ini:8: [computer] Id: given twice in this section"},
+    {REST "[computer]\nId=a\nHostName=h\nPort=1\n",
+     "c.ini:8: [computer] Port: unknown parameter (allowed: Id, HostName)"},
+    {DB("ExecuteOnComputer=a"), "c.ini:2: [ndbd] ExecuteOnComputer: it belongs to one section and "
+                                "cannot be a default"},
+    {REST "ExecuteOnComputer=a\n", "c.ini:5: [mysqld] ExecuteOnComputer: there is no [computer] "
+                                   "with Id=a and a HostName (or give the node's HostName)"},
+    {REST "HostName=x\nExecuteOnComputer=a\n[computer]\nId=a\nHostName=h\n",
+     "c.ini:6: [mysqld] ExecuteOnComputer: HostName is given too (allowed: one of them)"},
     {REST "[system default]\n", "c.ini:5: [system default]: unknown section (allowed: ndbd, "
                                 "ndb_mgmd, mysqld, tcp, each also with \"default\", and system)"},
     {"[ndbd default]\n[db default]\n" REST, "c.ini:2: [db default]: second default section of this "

@@ -63,6 +63,21 @@ static void memory_as_configured(void **unused)
     assert_int_equal(pages[RG_DATA], 16384u * 1024u * PAGES_PER_MB);
 }
 
+static void more_memory_than_the_machine_has(void **unused)
+{
+    static const char two[] = "HostName=10.0.0.9\n[ndbd]\nNodeId=1\nHostName=10.0.0.2\n"
+                              "[ndbd]\nNodeId=2\nHostName=10.0.0.2\n"
+                              "[ndbd]\nNodeId=3\nHostName=10.0.0.1\n";
+    (void)unused;
+    assert_int_equal(configure("DataMemory=1G", two, 1), 0);
+    assert_int_equal(memory_fits(process, CFG_MB(2048), why, sizeof why), 0);
+    assert_int_equal(memory_fits(process, CFG_MB(2047), why, sizeof why), 1);
+    assert_non_null(strstr(why, "is 2048M together, more than the machine has (2047M"));
+    assert_int_equal(memory_fits(process, CFG_MB(1024), why, sizeof why), 1);
+    assert_int_equal(memory_fits(process, CFG_MB(1023), why, sizeof why), -1);
+    assert_non_null(strstr(why, "DataMemory=1024M is more than this machine has (1023M"));
+}
+
 static void automatic_memory_is_shared_by_the_nodes_of_a_host(void **unused)
 {
     static const char four[] =
@@ -267,6 +282,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_as_configured),
+        cmocka_unit_test(more_memory_than_the_machine_has),
         cmocka_unit_test(automatic_memory_is_shared_by_the_nodes_of_a_host),
         cmocka_unit_test(nodes_and_groups),
         cmocka_unit_test(limits_and_times),
