@@ -187,7 +187,7 @@ start_cluster() {
     fi
     # The first management server of a directory says that a new cluster begins, which it does here.
     alive "${PID_FILES[0]}" || "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --config-dir="$BOX/mgm" \
-        --bind-address=127.0.0.1 2>"$BOX/mgm.err" || { cat "$BOX/mgm.err"; exit 1; }
+        2>"$BOX/mgm.err" || { cat "$BOX/mgm.err"; exit 1; }
     local node
     for node in 1 2; do
         alive "${PID_FILES[$node]}" || "$BIN/ndbmtd" --ndb-connectstring="$(connect_string)" --ndb-nodeid="$node"

@@ -162,7 +162,8 @@ struct mgmd {
     uint32_t tick;
     struct mgm_link *link;
     struct arbitrator arbitrator;
-    uv_tcp_t listener;
+    uv_tcp_t listener[4]; /* Those that could not be made, too: mgmd_listen.c. */
+    uint32_t listeners;
     uv_timer_t timer;
     uv_timer_t exit_timer;
     uv_signal_t signals[2];
@@ -232,8 +233,16 @@ int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, b
  * host. 0 with a message. */
 uint32_t mgmd_find_own_node(const struct mgmd *mgmd, const struct cluster_config *config);
 
-/* ---- mgmd_session.c ---- */
+/* ---- mgmd_listen.c ---- */
+/* Begins to listen where the own section or --bind-address says. 0, or libuv's error. */
 int mgmd_listen(struct mgmd *mgmd);
+void mgmd_listen_close(struct mgmd *mgmd);
+
+/* ---- mgmd_session.c ---- */
+/* How many sessions there may be; before the first one. */
+void mgmd_sessions_limit(struct mgmd *mgmd);
+/* A listener's callback: somebody has connected. */
+void mgmd_session_accept(uv_stream_t *server, int status);
 void mgmd_sessions_tick(struct mgmd *mgmd);
 void mgmd_sessions_close(struct mgmd *mgmd);
 struct mgmd_session *mgmd_session(struct mgmd *mgmd, uint32_t id);

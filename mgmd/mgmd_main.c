@@ -53,7 +53,7 @@ static void print_help(void)
         "  --config-dir=dir, --configdir=dir\n"
         "                           where the binary configuration is kept (DataDir)\n"
         "  --ndb-nodeid=n           own node id, when several [ndb_mgmd] are for this host\n"
-        "  --bind-address=addr      listen on this address only\n"
+        "  --bind-address=addr      listen on this address only (that of HostName, and 127.0.0.1)\n"
         "  --initial                drop the kept configurations, the file becomes generation 1\n"
         "  --cluster-id=n           the cluster's id, where no kept configuration has it; with\n"
         "                           --initial instead of a kept one\n"
@@ -163,8 +163,7 @@ static void stop_all(uv_timer_t *timer)
         cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "Management server shuts down");
         mgmd_sessions_close(mgmd);
         mgm_link_stop(mgmd->link);
-        if (!uv_is_closing((uv_handle_t *)&mgmd->listener))
-            uv_close((uv_handle_t *)&mgmd->listener, NULL);
+        mgmd_listen_close(mgmd);
         uv_close((uv_handle_t *)&mgmd->timer, NULL);
         for (uint32_t i = 0; i < 2; i++)
             uv_close((uv_handle_t *)&mgmd->signals[i], NULL);
@@ -179,7 +178,7 @@ static void stop_all(uv_timer_t *timer)
 void mgmd_exit(struct mgmd *mgmd, uint64_t delay_ms)
 {
     if (mgmd->stopping || uv_is_active((const uv_handle_t *)&mgmd->exit_timer)) return;
-    uv_close((uv_handle_t *)&mgmd->listener, NULL); /* Nobody new while the last replies leave. */
+    mgmd_listen_close(mgmd); /* Nobody new while the last replies leave. */
     (void)uv_timer_start(&mgmd->exit_timer, stop_all, delay_ms, 0);
 }
 
@@ -215,6 +214,7 @@ static int start(struct mgmd *mgmd)
     (void)signal(SIGPIPE, SIG_IGN);
     mgmd_nodes_start(mgmd);
     mgmd_ports_load(mgmd);
+    mgmd_sessions_limit(mgmd);
     int rc = mgmd_listen(mgmd);
     if (rc != 0) {
         (void)fprintf(stderr, "ndb_mgmd: port %u cannot be used: %s\n", mgmd->port,

@@ -20,7 +20,6 @@
 #include "mgmd/mgmd.h"
 
 #define SNIFF_BYTES 4u
-#define BACKLOG     128 /* Less than there are sessions: a burst does not push out its own. */
 
 struct mgmd_session {
     uv_tcp_t tcp; /* First: the handle is the session. */
@@ -364,7 +363,7 @@ static void push_out(struct mgmd *mgmd)
 }
 
 /* Others have descriptors, too: links, files, the loop. */
-static void limit_sessions(struct mgmd *mgmd)
+void mgmd_sessions_limit(struct mgmd *mgmd)
 {
     struct rlimit limit = {0, 0};
     const rlim_t others =
@@ -414,7 +413,7 @@ static bool has_to_go(struct mgmd_session *session, uint64_t now)
 
 /* ---- newcomers ---- */
 
-static void accept_one(uv_stream_t *server, int status)
+void mgmd_session_accept(uv_stream_t *server, int status)
 {
     struct mgmd *mgmd = server->data;
     struct mgmd_session *session = status == 0 ? calloc(1, sizeof(*session)) : NULL;
@@ -447,36 +446,6 @@ static void accept_one(uv_stream_t *server, int status)
     (void)uv_tcp_keepalive(&session->tcp, 1, 30);
     name_peer(session);
     read_on(session);
-}
-
-int mgmd_listen(struct mgmd *mgmd)
-{
-    struct sockaddr_storage address;
-    const char *host = mgmd->options.bind_address;
-    int rc = -1;
-
-    limit_sessions(mgmd);
-    (void)uv_tcp_init(mgmd->loop, &mgmd->listener);
-    mgmd->listener.data = mgmd;
-    if (host == NULL) {
-        rc = uv_ip6_addr("::", mgmd->port, (struct sockaddr_in6 *)(void *)&address);
-        if (rc == 0) rc = uv_tcp_bind(&mgmd->listener, (const struct sockaddr *)&address, 0);
-        if (rc == UV_EAFNOSUPPORT || rc == UV_EINVAL) host = "0.0.0.0";
-    }
-    if (host != NULL) {
-        rc = uv_ip4_addr(host, mgmd->port, (struct sockaddr_in *)(void *)&address);
-        if (rc != 0) rc = uv_ip6_addr(host, mgmd->port, (struct sockaddr_in6 *)(void *)&address);
-        if (rc == 0) rc = uv_tcp_bind(&mgmd->listener, (const struct sockaddr *)&address, 0);
-    }
-    if (rc == 0) rc = uv_listen((uv_stream_t *)&mgmd->listener, BACKLOG, accept_one);
-    if (rc != 0) return rc;
-    int size = sizeof(address);
-    rc = uv_tcp_getsockname(&mgmd->listener, (struct sockaddr *)&address, &size);
-    if (rc != 0) return rc;
-    mgmd->port = ntohs(address.ss_family == AF_INET
-                           ? ((const struct sockaddr_in *)(const void *)&address)->sin_port
-                           : ((const struct sockaddr_in6 *)(const void *)&address)->sin6_port);
-    return 0;
 }
 
 struct mgmd_session *mgmd_session(struct mgmd *mgmd, uint32_t id)
@@ -578,7 +547,8 @@ void mgmd_sessions_tick(struct mgmd *mgmd)
 
     if (mgmd->accept_again) {
         mgmd->accept_again = false;
-        accept_one((uv_stream_t *)&mgmd->listener, 0);
+        for (uint32_t i = 0; i < mgmd->listeners; i++)
+            mgmd_session_accept((uv_stream_t *)&mgmd->listener[i], 0);
     }
     for (uint32_t i = 0; i < MGMD_SESSIONS_MAX; i++) {
         struct mgmd_session *session = mgmd->sessions[i];
