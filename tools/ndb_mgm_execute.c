@@ -8,6 +8,7 @@
 
 #include "tools/ndb_mgm_parse.h"
 #include "tools/ndb_mgm_print.h"
+#include "tools/ndb_mgm_suggest.h"
 
 /* The error block: number and its text, then what the server said. */
 static int print_error(struct console *console, int failed_code)
@@ -46,10 +47,30 @@ static int reconnect(struct console *console, const struct console_command *comm
     return console_connect(console);
 }
 
+/* HELP START BACKUP: true when that is not here yet, and it says so. */
+static bool help_later(struct console *console, const char *topic)
+{
+    char first[CONSOLE_WORD_MAX];
+    char second[CONSOLE_WORD_MAX];
+    const char *const words[] = {first, second};
+    char text[300];
+
+    if (sscanf(topic, "%47s %47s", first, second) != 2) return false;
+    if (console_tell_later(words, 2, text, sizeof(text)) != 0) return false;
+    (void)fprintf(console->out, "%s\n", text);
+    return true;
+}
+
 static int help(struct console *console, const struct console_command *command)
 {
+    struct console_choices topics;
+    char text[300];
+
+    if (help_later(console, command->text)) return 1;
     if (print_help_topic(console->out, command->text)) return 0;
-    (void)fprintf(console->out, "No help for %s available\n", command->text);
+    console_list(SLOT_TOPIC, &topics);
+    console_tell_list(command->text, &topics, text, sizeof(text));
+    (void)fprintf(console->out, "No help for %s available%s\n", command->text, text);
     return 1;
 }
 
@@ -511,7 +532,7 @@ static int run(struct console *console, const struct console_command *command)
 int console_execute(struct console *console, const char *line)
 {
     struct console_command command;
-    char why[512];
+    char why[1024];
     int rc;
 
     if (console_parse(line, &command, why, sizeof(why)) != 0) {

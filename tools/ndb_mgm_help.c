@@ -1,55 +1,18 @@
-/* ndb_mgm_help.c -- the texts of HELP. */
+/* ndb_mgm_help.c -- the texts of HELP: a line for each command, from the table, and a page for
+ * some. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
 #include "tools/ndb_mgm_print.h"
+#include "tools/ndb_mgm_rules.h"
+
+#define HELP_COLUMNS 78 /* Of a terminal that has 80. */
 
 static const struct {
     const char *topic;
     const char *text;
 } topics[] = {
-    {"", "---------------------------------------------------------------------------\n"
-         " NDB Cluster -- Management Client -- Help\n"
-         "---------------------------------------------------------------------------\n"
-         "HELP                                   Print help text\n"
-         "HELP <command>                         Print detailed help for one of:\n"
-         "                                       SHOW STATUS START STOP RESTART SHUTDOWN\n"
-         "                                       REPORT CLUSTERLOG LOGLEVEL DUMP CONNECT\n"
-         "                                       PROMPT SLEEP QUIT ENTER EXIT PURGE ROLLING\n"
-         "SHOW                                   Print information about cluster\n"
-         "SHUTDOWN                               Shutdown all processes in cluster\n"
-         "CLUSTERLOG ON [<severity>] ...         Enable Cluster logging\n"
-         "CLUSTERLOG OFF [<severity>] ...        Disable Cluster logging\n"
-         "CLUSTERLOG TOGGLE [<severity>] ...     Toggle severity filter on/off\n"
-         "CLUSTERLOG INFO                        Print cluster log information\n"
-         "ENTER SINGLE USER MODE <id>            Only this API node may work\n"
-         "EXIT SINGLE USER MODE                  All may work again\n"
-         "PURGE STALE SESSIONS                   Free node ids of processes without a link\n"
-         "<id> START                             Start data node (started with -n)\n"
-         "<id> RESTART [-n] [-i] [-a] [-f]       Restart data node\n"
-         "ROLLING RESTART [-i] [<id> ...]        Restart all (or these) data nodes one by one\n"
-         "<id> STOP [-a] [-f]                    Stop data or management server node\n"
-         "<id> STATUS                            Print status\n"
-         "<id> CLUSTERLOG {<category>=<level>}+  Set log level for cluster log\n"
-         "<id> LOGLEVEL {<category>=<level>}+    Set log level for the node's own log\n"
-         "<id> REPORT <report-type>              Display report\n"
-         "<id> DUMP <number> ...                 Send a debug order\n"
-         "PROMPT [<prompt-string>]               Toggle the prompt between string specified\n"
-         "                                       or default prompt if no string specified\n"
-         "CONNECT [<connectstring>]              Connect to management server (reconnect if\n"
-         "                                       already connected)\n"
-         "SLEEP <seconds>                        Wait\n"
-         "QUIT                                   Quit management client\n"
-         "\n"
-         "<id> = data node id, or ALL for all data nodes. START, STOP and RESTART take\n"
-         "several ids separated by blanks.\n"
-         "<severity> = ALERT | CRITICAL | ERROR | WARNING | INFO | DEBUG | ALL\n"
-         "<category> = STARTUP | SHUTDOWN | STATISTICS | CHECKPOINT | NODERESTART |\n"
-         "             CONNECTION | INFO | WARNING | ERROR | CONGESTION | DEBUG | BACKUP |\n"
-         "             SCHEMA\n"
-         "<level>    = 0 - 15\n"},
     {"SHOW",
      "SHOW  Print information about cluster\n\n"
      "Lists every configured node: connected ones with address, version, state when it is not\n"
@@ -164,12 +127,69 @@ static const struct {
     {"HELP", "HELP  Print help text\n\nHELP [<command>]\n"},
 };
 
-bool print_help_topic(FILE *out, const char *topic)
+const char *help_topic(uint32_t index)
+{
+    return index < sizeof(topics) / sizeof(topics[0]) ? topics[index].topic : NULL;
+}
+
+/* What may stand for a slot. */
+static void print_list(FILE *out, const char *name, enum console_slot slot)
+{
+    struct console_choices choices;
+    int indent = fprintf(out, "%-10s =", name);
+    int column = indent;
+
+    console_list(slot, &choices);
+    for (uint32_t i = 0; i < choices.count; i++) {
+        bool last = i + 1 == choices.count;
+        if (column + (int)strlen(choices.at[i]) + 3 > HELP_COLUMNS)
+            column = fprintf(out, "\n%*s", indent, "") - 1;
+        column += fprintf(out, " %s%s", choices.at[i], last ? "\n" : " |");
+    }
+}
+
+static void print_overview(FILE *out)
+{
+    (void)fprintf(out, "NDB Cluster -- Management Client -- Help\n");
+    for (int task = 0; task < TASK_COUNT; task++) {
+        (void)fprintf(out, "\n%s\n", console_task_name((enum console_task)task));
+        for (uint32_t i = 0; i < console_rule_count; i++) {
+            const struct console_rule *rule = &console_rules[i];
+            if ((int)rule->task == task && rule->what != NULL)
+                (void)fprintf(out, "  %-40s %s\n", rule->form, rule->what);
+        }
+    }
+    (void)fprintf(out, "\n<id>       = number of a node, or ALL for all data nodes\n");
+    print_list(out, "<report>", SLOT_REPORT);
+    print_list(out, "<severity>", SLOT_SEVERITY);
+    print_list(out, "<category>", SLOT_LEVEL);
+    (void)fprintf(out, "<level>    = 0 - 15\n");
+    print_list(out, "<topic>", SLOT_TOPIC);
+    (void)fprintf(out,
+                  "\nTab completes a word, or lists what may follow; Ctrl-C drops the line; the "
+                  "arrow\nkeys bring back earlier ones. A ; at the end may be left out.\n");
+}
+
+static bool print_topic(FILE *out, const char *topic)
 {
     for (uint32_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++) {
         if (strcasecmp(topics[i].topic, topic) != 0) continue;
         (void)fputs(topics[i].text, out);
         return true;
+    }
+    return false;
+}
+
+bool print_help_topic(FILE *out, const char *topic)
+{
+    char copy[512];
+
+    if (topic[0] == '\0') print_overview(out);
+    if (topic[0] == '\0' || print_topic(out, topic)) return true;
+    (void)snprintf(copy, sizeof(copy), "%s", topic); /* ALL STATUS, ENTER SINGLE USER MODE. */
+    for (char *save = NULL, *word = strtok_r(copy, " \t", &save); word != NULL;
+         word = strtok_r(NULL, " \t", &save)) {
+        if (print_topic(out, word)) return true;
     }
     return false;
 }

@@ -12,13 +12,14 @@
 #include <string.h>
 #include <strings.h>
 
-#define WORDS_MAX      300u
+#include "tools/ndb_mgm_suggest.h"
+
 #define LINE_MAX_BYTES 4000u
 
 struct words {
     char copy[LINE_MAX_BYTES + 1];
-    const char *at[WORDS_MAX];
-    uint32_t start[WORDS_MAX]; /* Offset in the line. */
+    const char *at[CONSOLE_WORDS_MAX];
+    uint32_t start[CONSOLE_WORDS_MAX]; /* Offset in the line. */
     uint32_t count;
     const char *line; /* Without blanks around and without ';'. */
 };
@@ -43,9 +44,33 @@ static int refuse(struct parse *parse, const char *format, ...)
     return -1;
 }
 
+/* True when the line is a command of other such systems, and says so. */
+static bool is_later(struct parse *parse)
+{
+    return console_tell_later(parse->words.at, parse->words.count, parse->why, parse->why_size) ==
+           0;
+}
+
 static int refuse_line(struct parse *parse)
 {
-    return refuse(parse, "Invalid command: %.200s\nType HELP for help.", parse->words.line);
+    char hint[700];
+
+    if (is_later(parse)) return -1;
+    console_suggest(parse->words.at, parse->words.count, hint, sizeof(hint));
+    return refuse(parse, "Invalid command: %.200s%s", parse->words.line,
+                  hint[0] == '\0' ? "\nType HELP for help." : hint);
+}
+
+/* A word that is none of a list's. */
+static int refuse_word(struct parse *parse, const char *what, const char *word,
+                       enum console_slot slot)
+{
+    struct console_choices choices;
+    char hint[300];
+
+    console_list(slot, &choices);
+    console_tell_list(word, &choices, hint, sizeof(hint));
+    return refuse(parse, "%s: %.64s%s", what, word, hint);
 }
 
 static bool is(const struct parse *parse, uint32_t index, const char *word)
@@ -100,7 +125,8 @@ static int parse_clusterlog(struct parse *parse)
         for (uint32_t j = 2; j < parse->words.count; j++) {
             int severity = ndb_mgm_severity_number(parse->words.at[j]);
             if (severity < NDB_MGM_SEVERITY_DEBUG) {
-                return refuse(parse, "Invalid severity level: %.64s", parse->words.at[j]);
+                return refuse_word(parse, "Invalid severity level", parse->words.at[j],
+                                   SLOT_SEVERITY);
             }
             if (parse->out->number_count == CONSOLE_NUMBERS_MAX) return refuse_line(parse);
             parse->out->numbers[parse->out->number_count++] = (uint32_t)severity;
@@ -110,12 +136,18 @@ static int parse_clusterlog(struct parse *parse)
     return refuse_line(parse);
 }
 
+static int refuse_flag(struct parse *parse, const char *word, bool restart)
+{
+    return refuse(parse, "Invalid option: %.64s (allowed: %s)", word,
+                  restart ? "-n, -i, -a, -f" : "-a, -f");
+}
+
 /* -n -i -a -f, alone or together (-ni). RESTART takes all, STOP -a and -f. */
 static int parse_flags(struct parse *parse, uint32_t index, bool restart)
 {
     for (uint32_t i = index; i < parse->words.count; i++) {
         const char *word = parse->words.at[i];
-        if (word[0] != '-' || word[1] == '\0') return refuse(parse, "Invalid option: %.64s", word);
+        if (word[0] != '-' || word[1] == '\0') return refuse_flag(parse, word, restart);
         for (const char *c = word + 1; *c != '\0'; c++) {
             int letter = tolower((unsigned char)*c);
             if (letter == 'a')
@@ -127,7 +159,7 @@ static int parse_flags(struct parse *parse, uint32_t index, bool restart)
             else if (letter == 'i' && restart)
                 parse->out->flags |= NDB_MGM_FLAG_INITIAL;
             else
-                return refuse(parse, "Invalid option: %.64s", word);
+                return refuse_flag(parse, word, restart);
         }
     }
     return 0;
@@ -230,27 +262,18 @@ static int parse_global(struct parse *parse)
 /* A type may be shortened as far as it stays one. */
 static int parse_report(struct parse *parse, uint32_t index)
 {
-    static const struct {
-        const char *name;
-        enum console_verb verb;
-    } types[] = {{"MemoryUsage", VERB_REPORT_MEMORY},
-                 {"RedoLog", VERB_REPORT_REDO},
-                 {"CheckpointStatus", VERB_REPORT_CHECKPOINT},
-                 {"EventLog", VERB_REPORT_EVENTS}};
+    static const enum console_verb verbs[CONSOLE_REPORTS] = {
+        VERB_REPORT_MEMORY, VERB_REPORT_REDO, VERB_REPORT_CHECKPOINT, VERB_REPORT_EVENTS};
     const char *type = index < parse->words.count ? parse->words.at[index] : "";
     size_t length = strlen(type);
 
     if (length == 0) return no_more(parse, index, VERB_REPORT_LIST);
-    for (uint32_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (parse->words.count != index + 1 || strncasecmp(type, types[i].name, length) != 0)
-            continue;
-        parse->out->verb = types[i].verb;
-        return 0;
+    for (uint32_t i = 0; i < CONSOLE_REPORTS; i++) {
+        if (strncasecmp(type, console_reports[i], length) != 0) continue;
+        return no_more(parse, index + 1, verbs[i]);
     }
-    return refuse(parse,
-                  "Unknown report type: %.64s (allowed: MemoryUsage, RedoLog, CheckpointStatus, "
-                  "EventLog)",
-                  type);
+    if (is_later(parse)) return -1;
+    return refuse_word(parse, "Unknown report type", type, SLOT_REPORT);
 }
 
 /* category=level ...; the pairs go to numbers[]. Blanks around '=' are allowed. */
@@ -281,7 +304,7 @@ static int parse_levels(struct parse *parse, uint32_t index, enum console_verb v
         if (equals == NULL) return refuse(parse, "Missing category=level at \"%.64s\"", item);
         *equals = '\0';
         int category = ndb_mgm_category_number(item);
-        if (category < 0) return refuse(parse, "Invalid category: %.64s", item);
+        if (category < 0) return refuse_word(parse, "Invalid category", item, SLOT_LEVEL);
         if (number_of(equals + 1, &level) != 0 || level > 15) {
             return refuse(parse, "Invalid level: %.64s (allowed range 0..15)", equals + 1);
         }
@@ -308,11 +331,24 @@ static int parse_dump(struct parse *parse, uint32_t index)
     return 0;
 }
 
+/* True for a command of one node, or ALL. */
+static bool is_of_one(const struct parse *parse, uint32_t index)
+{
+    static const char *const names[] = {"STATUS", "REPORT", "CLUSTERLOG", "LOGLEVEL", "DUMP"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (is(parse, index, names[i])) return true;
+    }
+    return false;
+}
+
 /* The word at `index` and what follows it, for the nodes that were read. */
 static int parse_node_verb(struct parse *parse, uint32_t index)
 {
     struct console_command *out = parse->out;
 
+    if (out->node_count > 1 && is_of_one(parse, index))
+        return refuse(parse, "Only START, STOP and RESTART take several node ids.");
     if (is(parse, index, "START")) return no_more(parse, index + 1, VERB_START);
     if (is(parse, index, "STOP")) {
         out->verb = VERB_STOP;
@@ -322,8 +358,6 @@ static int parse_node_verb(struct parse *parse, uint32_t index)
         out->verb = VERB_RESTART;
         return parse_flags(parse, index + 1, true);
     }
-    if (out->node_count > 1)
-        return refuse(parse, "Only START, STOP and RESTART take several node ids.");
     if (is(parse, index, "STATUS")) return no_more(parse, index + 1, VERB_STATUS);
     if (is(parse, index, "REPORT")) return parse_report(parse, index + 1);
     if (is(parse, index, "CLUSTERLOG")) return parse_levels(parse, index + 1, VERB_NODE_CLUSTERLOG);
@@ -369,7 +403,7 @@ static int split(struct parse *parse, const char *line)
             i++;
             continue;
         }
-        if (words->count == WORDS_MAX) return refuse(parse, "The line has too many words");
+        if (words->count == CONSOLE_WORDS_MAX) return refuse(parse, "The line has too many words");
         words->start[words->count++] = (uint32_t)i;
         while (i < length && !isspace((unsigned char)words->copy[i]))
             i++;

@@ -25,3 +25,5 @@ void print_events_json(FILE *out, const struct ndb_mgm_event *events, uint32_t c
 
 /* The text of HELP or HELP topic; false when there is no such topic. */
 bool print_help_topic(FILE *out, const char *topic);
+/* The index-th (from 0) topic of HELP; NULL: there are no more. */
+const char *help_topic(uint32_t index);

@@ -136,6 +136,15 @@ mgm 0 'HELP ENTER; HELP PURGE; HELP ROLLING'
 want_text out '^ENTER SINGLE USER MODE <id>$'
 mgm 1 NONSENSE
 want_text out '^Invalid command: NONSENSE$'
+want_text out '^Type HELP for help\.$'
+mgm 1 'SHWO'
+want_text out '^Invalid command: SHWO\. Did you mean SHOW\?$'
+mgm 1 'RESTART 2'
+want_text out 'Did you mean 2 RESTART\?$'
+mgm 1 'START BACKUP NOWAIT'
+want_text out '^Other versions of such systems have START BACKUP; this one does not have it yet'
+mgm 1 'HELP WEATHER'
+want_text out '^No help for WEATHER available \(allowed: SHOW, '
 run "$BIN/ndb_mgm" -e '99 STATUS' >"$BOX/out" 2>&1 && fail "exit code 0 for a node that is not there"
 want_text out '99: Node not found|Invalid node ID: 99'
 run "$BIN/ndb_mgm" -c "127.0.0.1:$(free_port)" --connect-retries=0 -e SHOW >"$BOX/out" 2>&1 &&

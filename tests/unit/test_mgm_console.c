@@ -11,6 +11,7 @@
 
 #include "tools/ndb_mgm_parse.h"
 #include "tools/ndb_mgm_print.h"
+#include "tools/ndb_mgm_suggest.h"
 
 static void verbs_are_read(void **unused)
 {
@@ -117,11 +118,12 @@ static void wrong_lines_are_refused(void **unused)
         const char *why;
     } wrong[] = {
         {"foo", "Invalid command: foo\nType HELP for help."},
-        {"show me", "Invalid command: show me\nType HELP for help."},
-        {"shutdown now", "Invalid command: shutdown now\nType HELP for help."},
-        {"quit 1", "Invalid command: quit 1\nType HELP for help."},
-        {"all", "Invalid command: all\nType HELP for help."},
-        {"1", "Invalid command: 1\nType HELP for help."},
+        {"show me", "Invalid command: show me. Did you mean SHOW?"},
+        {"shutdown now", "Invalid command: shutdown now. Did you mean SHUTDOWN?"},
+        {"quit 1", "Invalid command: quit 1. Did you mean QUIT?"},
+        {"all", "Invalid command: all. It goes on with STATUS, REPORT, DUMP, START, STOP, RESTART, "
+                "CLUSTERLOG or LOGLEVEL."},
+        {"1 2", "Invalid command: 1 2. It goes on with START, STOP or RESTART."},
         {"1 foo", "Invalid command: 1 foo\nType HELP for help."},
         {"0 status", "Invalid node ID: 0."},
         {"256 status", "Invalid node ID: 256."},
@@ -129,26 +131,31 @@ static void wrong_lines_are_refused(void **unused)
         {"1x status", "Invalid node ID: 1x."},
         {"1 1 stop", "Node ID 1 is given twice."},
         {"1 2 status", "Only START, STOP and RESTART take several node ids."},
-        {"1 stop -n", "Invalid option: -n"},
-        {"1 stop now", "Invalid option: now"},
-        {"1 restart -", "Invalid option: -"},
-        {"1 restart -x", "Invalid option: -x"},
-        {"1 start -n", "Invalid command: 1 start -n\nType HELP for help."},
+        {"1 stop -n", "Invalid option: -n (allowed: -a, -f)"},
+        {"1 stop now", "Invalid option: now (allowed: -a, -f)"},
+        {"1 restart -", "Invalid option: - (allowed: -n, -i, -a, -f)"},
+        {"1 restart -x", "Invalid option: -x (allowed: -n, -i, -a, -f)"},
+        {"1 start -n", "Invalid command: 1 start -n. Did you mean 1 START or 1 RESTART -n?"},
         {"sleep", "SLEEP needs a number of seconds (allowed range 0..86400)"},
         {"sleep x", "SLEEP needs a number of seconds (allowed range 0..86400)"},
         {"sleep 86401", "SLEEP needs a number of seconds (allowed range 0..86400)"},
-        {"clusterlog", "Invalid command: clusterlog\nType HELP for help."},
-        {"clusterlog on loud", "Invalid severity level: loud"},
-        {"clusterlog off on", "Invalid severity level: on"},
+        {"clusterlog",
+         "Invalid command: clusterlog. It goes on with INFO, ON, OFF, TOGGLE or FILTER."},
+        {"clusterlog on loud", "Invalid severity level: loud (allowed: DEBUG, INFO, WARNING, "
+                               "ERROR, CRITICAL, ALERT, ALL)"},
+        {"clusterlog off warnin", "Invalid severity level: warnin. Did you mean WARNING?"},
         {"1 clusterlog", "CLUSTERLOG needs category=level (level range 0..15)"},
-        {"1 clusterlog foo=1", "Invalid category: foo"},
+        {"1 clusterlog foo=1", "Invalid category: foo (allowed: STARTUP, SHUTDOWN, STATISTICS, "
+                               "CHECKPOINT, NODERESTART, CONNECTION, INFO, WARNING, ERROR, "
+                               "CONGESTION, DEBUG, BACKUP, SCHEMA)"},
+        {"1 clusterlog startpu=1", "Invalid category: startpu. Did you mean STARTUP?"},
         {"1 clusterlog startup", "Missing category=level at \"startup\""},
         {"1 clusterlog startup=16", "Invalid level: 16 (allowed range 0..15)"},
         {"1 clusterlog startup=", "Invalid level:  (allowed range 0..15)"},
         {"1 report weather", "Unknown report type: weather (allowed: MemoryUsage, RedoLog, "
                              "CheckpointStatus, EventLog)"},
-        {"1 report redo now",
-         "Unknown report type: redo (allowed: MemoryUsage, RedoLog, CheckpointStatus, EventLog)"},
+        {"1 report memroy", "Unknown report type: memroy. Did you mean MemoryUsage?"},
+        {"1 report redo now", "Invalid command: 1 report redo now. Did you mean 1 REPORT redo?"},
         {"1 dump", "Expected argument (1..24 numbers)"},
         {"1 dump x", "Illegal value in argument to DUMP: x"},
         {"1 dump 4294967296", "Illegal value in argument to DUMP: 4294967296"},
@@ -159,10 +166,193 @@ static void wrong_lines_are_refused(void **unused)
     (void)unused;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct console_command command;
-        char why[512] = "";
+        char why[1024] = "";
         assert_int_equal(console_parse(wrong[i].line, &command, why, sizeof(why)), -1);
         assert_string_equal(why, wrong[i].why);
     }
+}
+
+/* What follows "Invalid command: <line>". */
+static void what_was_meant_is_suggested(void **unused)
+{
+    static const struct {
+        const char *line;
+        const char *hint;
+    } lines[] = {
+        {"SHWO", ". Did you mean SHOW?"},
+        {"hlep", ". Did you mean HELP?"},
+        {"sh", ". Did you mean SHOW or SHUTDOWN?"},
+        {"clustrlog info", ". Did you mean CLUSTERLOG INFO?"},
+        {"CLUSTERLOG INOF", ". Did you mean CLUSTERLOG INFO?"},
+        {"ALL STAUTS", ". Did you mean ALL STATUS?"},
+        {"al status", ". Did you mean ALL STATUS?"},
+        {"all stat", ". Did you mean ALL STATUS?"},
+        {"1 2 restrat -n", ". Did you mean 1 2 RESTART -n?"},
+        {"1 loglvl startup=3", ". Did you mean 1 LOGLEVEL startup=3?"},
+        {"ROLING RESTRAT -i 2", ". Did you mean ROLLING RESTART -i 2?"},
+        {"RESTART 2", ". Did you mean 2 RESTART?"},
+        {"report 2 memory", ". Did you mean 2 REPORT memory?"},
+        {"STATUS ALL", ". Did you mean ALL STATUS?"},
+        {"ENTER SINGLE MODE 7", ". Did you mean ENTER SINGLE USER MODE 7?"},
+        {"purge sessions", ". Did you mean PURGE STALE SESSIONS?"},
+        {"enter", ". The whole command: ENTER SINGLE USER MODE <api-id>"},
+        {"exit single", ". The whole command: EXIT SINGLE USER MODE"},
+        {"rolling", ". The whole command: ROLLING RESTART [-i] [<data-id>...]"},
+        {"stop", ". A node id or ALL stands before it: <id>... STOP [-a] [-f]"},
+        {"clusterlog startup=3",
+         ". A node id or ALL stands before it: <id> CLUSTERLOG <category>=<level>..."},
+        {"NONSENSE", "\nType HELP for help."},
+        {"x", "\nType HELP for help."},
+        {"1 redo", "\nType HELP for help."},
+        {"2 rolling restart", "\nType HELP for help."},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        struct console_command command;
+        char why[1024] = "";
+        char wanted[1024];
+        (void)snprintf(wanted, sizeof(wanted), "Invalid command: %s%s", lines[i].line,
+                       lines[i].hint);
+        assert_int_equal(console_parse(lines[i].line, &command, why, sizeof(why)), -1);
+        assert_string_equal(why, wanted);
+    }
+}
+
+static void distances_are_those_of_slips(void **unused)
+{
+    static char long_word[] = "a word that is far too long for anything that stands in the table";
+
+    (void)unused;
+    assert_int_equal(console_distance("show", "SHOW"), 0);
+    assert_int_equal(console_distance("sh", "SHOW"), 1);
+    assert_int_equal(console_distance("shwo", "SHOW"), 2); /* Swapped, */
+    assert_int_equal(console_distance("shw", "SHOW"), 2);  /* too few, */
+    assert_int_equal(console_distance("shoow", "SHOW"), 2);
+    assert_int_equal(console_distance("shaw", "SHOW"), 2);
+    assert_int_equal(console_distance("shutdwno", "SHUTDOWN"), 4);
+    assert_true(console_distance("s", "SHOW") == UINT32_MAX);
+    assert_true(console_distance("foo", "SHOW") == UINT32_MAX);
+    assert_true(console_distance("", "SHOW") == UINT32_MAX);
+    assert_true(console_distance(long_word, "SHOW") == UINT32_MAX);
+    assert_true(console_distance("2", "?") == UINT32_MAX);
+}
+
+static void commands_of_other_systems_are_known(void **unused)
+{
+    static const struct {
+        const char *line;
+        const char *name;
+    } lines[] = {
+        {"START BACKUP", "START BACKUP"},
+        {"start backup 3 snapshotend nowait", "START BACKUP"},
+        {"abort backup 3", "ABORT BACKUP"},
+        {"CREATE NODEGROUP 3,4", "CREATE NODEGROUP"},
+        {"drop nodegroup 1", "DROP NODEGROUP"},
+        {"tls info", "TLS INFO"},
+        {"all report BackupStatus", "<id> REPORT BackupStatus"},
+        {"2 report b", "<id> REPORT BackupStatus"},
+        {"all report disk", "<id> REPORT DiskUsage"},
+        {"1 nodelog debug on", "<id> NODELOG"},
+        {"1 error 5", "<id> ERROR"},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        struct console_command command;
+        char why[1024] = "";
+        char wanted[200];
+        (void)snprintf(wanted, sizeof(wanted),
+                       "Other versions of such systems have %s; this one does not have it yet",
+                       lines[i].name);
+        assert_int_equal(console_parse(lines[i].line, &command, why, sizeof(why)), -1);
+        assert_memory_equal(why, wanted, strlen(wanted));
+        assert_true(strcspn(why, ".") == strlen(why) - 1); /* One sentence. */
+    }
+}
+
+/* The simplest line of a form; with `all`, also what may be left out. */
+static void write_line(const struct console_form *form, bool all, uint32_t alternative, char *line,
+                       size_t size)
+{
+    static const char *const examples[] = {
+        [SLOT_ID] = "1",          [SLOT_DATA_ID] = "2",     [SLOT_API_ID] = "7",
+        [SLOT_REPORT] = "Memory", [SLOT_SEVERITY] = "INFO", [SLOT_LEVEL] = "STARTUP=3",
+        [SLOT_TOPIC] = "SHOW",    [SLOT_TEXT] = "3"};
+    size_t used = 0;
+
+    line[0] = '\0';
+    for (uint32_t i = 0; i < form->count; i++) {
+        const struct console_form_word *word = &form->at[i];
+        char text[CONSOLE_WORD_MAX];
+        if (word->optional && !all) continue;
+        if (word->slot == SLOT_WORD) {
+            if (!console_alternative(word, alternative, text))
+                assert_true(console_alternative(word, 0, text));
+        } else {
+            (void)snprintf(text, sizeof(text), "%s",
+                           word->slot == SLOT_OPTION ? word->text : examples[word->slot]);
+        }
+        used += (size_t)snprintf(line + used, size - used, "%s%s", i == 0 ? "" : " ", text);
+    }
+}
+
+/* Each form of the table is a command of the parser, and each command has a form. */
+static void table_and_parser_agree(void **unused)
+{
+    bool met[VERB_PURGE + 1] = {[VERB_NONE] = true};
+
+    (void)unused;
+    for (uint32_t i = 0; i < CONSOLE_REPORTS; i++) {
+        struct console_command command;
+        char line[64];
+        char why[1024];
+        (void)snprintf(line, sizeof(line), "1 REPORT %s", console_reports[i]);
+        assert_int_equal(console_parse(line, &command, why, sizeof(why)), 0);
+        met[command.verb] = true;
+    }
+    for (uint32_t i = 0; i < console_rule_count * 6; i++) {
+        const struct console_rule *rule = &console_rules[i / 6];
+        struct console_command command;
+        struct console_form form;
+        char line[200];
+        char why[1024] = "";
+        assert_true(console_read_form(rule, &form));
+        write_line(&form, i % 2 == 1, i / 2 % 3, line, sizeof(line));
+        if (console_parse(line, &command, why, sizeof(why)) != 0) print_error("%s\n", why);
+        assert_string_equal(why, "");
+        met[command.verb] = true;
+    }
+    for (size_t i = 0; i < sizeof(met) / sizeof(met[0]); i++)
+        assert_true(met[i]);
+}
+
+/* HELP lists each command in one line that fits on a terminal. */
+static void help_has_a_line_for_each_command(void **unused)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    (void)unused;
+    assert_true(print_help_topic(out, ""));
+    (void)fclose(out);
+    for (int i = 0; i < TASK_COUNT; i++) {
+        char heading[64];
+        (void)snprintf(heading, sizeof(heading), "\n\n%s\n",
+                       console_task_name((enum console_task)i));
+        assert_non_null(strstr(text, heading));
+    }
+    for (uint32_t i = 0; i < console_rule_count; i++) {
+        char line[200];
+        if (console_rules[i].what == NULL) continue;
+        (void)snprintf(line, sizeof(line), "\n  %-40s %s\n", console_rules[i].form,
+                       console_rules[i].what);
+        assert_non_null(strstr(text, line));
+    }
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
+        assert_in_range(strcspn(line, "\n"), 0, 80);
+    free(text);
 }
 
 /* Behind the sections, when there is more than one data node to tell apart. */
@@ -355,6 +545,10 @@ static void each_help_topic_exists(void **unused)
     (void)unused;
     for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
         assert_true(print_help_topic(out, topics[i]));
+    for (uint32_t i = 0; help_topic(i) != NULL; i++)
+        assert_true(print_help_topic(out, help_topic(i)));
+    assert_true(print_help_topic(out, "ENTER SINGLE USER MODE"));
+    assert_true(print_help_topic(out, "all status"));
     assert_false(print_help_topic(out, "nonsense"));
     (void)fclose(out);
     free(text);
@@ -366,6 +560,11 @@ int main(void)
         cmocka_unit_test(verbs_are_read),
         cmocka_unit_test(arguments_are_read),
         cmocka_unit_test(wrong_lines_are_refused),
+        cmocka_unit_test(what_was_meant_is_suggested),
+        cmocka_unit_test(distances_are_those_of_slips),
+        cmocka_unit_test(commands_of_other_systems_are_known),
+        cmocka_unit_test(table_and_parser_agree),
+        cmocka_unit_test(help_has_a_line_for_each_command),
         cmocka_unit_test(show_reads_as_in_the_field),
         cmocka_unit_test(show_names_the_arbitrator),
         cmocka_unit_test(memory_reads_as_in_the_field),
