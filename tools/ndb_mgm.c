@@ -1,8 +1,8 @@
-/* ndb_mgm.c -- the management console: options, line editing, history, event lines. */
+/* ndb_mgm.c -- the management console: options, where lines come from, event lines. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include <editline/readline.h>
 #include <getopt.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tools/ndb_mgm_execute.h"
+#include "tools/ndb_mgm_terminal.h"
 
 enum { OPT_FORMAT = 1000, OPT_HELP };
 
@@ -161,6 +162,21 @@ static void printer_stop(struct event_printer *printer)
     printer->listener = NULL;
 }
 
+/* Ctrl-C is the main thread's. */
+static int start_thread(struct event_printer *printer)
+{
+    sigset_t interrupt;
+    sigset_t before;
+    int rc;
+
+    (void)sigemptyset(&interrupt);
+    (void)sigaddset(&interrupt, SIGINT);
+    (void)pthread_sigmask(SIG_BLOCK, &interrupt, &before);
+    rc = pthread_create(&printer->thread, NULL, print_events, printer);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
 /* Follows the console's connection: a lost listener ends, a connected console gets one. */
 static void printer_follow(struct event_printer *printer, const struct console *console)
 {
@@ -170,42 +186,27 @@ static void printer_follow(struct event_printer *printer, const struct console *
     if (printer->listener == NULL) return;
     atomic_store(&printer->stop, false);
     atomic_store(&printer->lost, false);
-    if (pthread_create(&printer->thread, NULL, print_events, printer) == 0) return;
+    if (start_thread(printer) == 0) return;
     ndb_mgm_destroy_handle(printer->listener);
     printer->listener = NULL;
 }
 
 /* ---- reading commands ---- */
 
-static void history_path(char *path, size_t size)
-{
-    const char *file = getenv("NDB_MGM_HISTFILE");
-    const char *home = getenv("HOME");
-
-    if (file != NULL)
-        (void)snprintf(path, size, "%s", file);
-    else
-        (void)snprintf(path, size, "%s/.ndb_mgm_history", home == NULL ? "." : home);
-}
-
 static void run_terminal(struct console *console)
 {
-    char path[1024];
     struct event_printer printer = {.listener = NULL};
     char *line;
 
-    history_path(path, sizeof(path));
-    using_history();
-    (void)read_history(path);
-    while (!console->quit && (line = readline(console->prompt)) != NULL) {
-        if (line[0] != '\0') (void)add_history(line);
+    terminal_open(console->handle);
+    while (!console->quit && (line = terminal_read(console->prompt)) != NULL) {
         (void)console_execute(console, line);
         free(line);
         printer_follow(&printer, console);
     }
     if (!console->quit) printf("\n"); /* The end of input leaves the cursor behind the prompt. */
     printer_stop(&printer);
-    (void)write_history(path);
+    terminal_close();
 }
 
 static void run_pipe(struct console *console)

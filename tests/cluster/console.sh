@@ -152,6 +152,10 @@ run "$BIN/ndb_mgm" -c "127.0.0.1:$(free_port)" --connect-retries=0 -e SHOW >"$BO
 want 0 "$BIN/ndb_mgm" < <(printf 'show\nquit\n')
 want_text out '^id=1	@'
 
+say "at a terminal: Tab, Ctrl-C, the history of a console that is killed"
+want 0 /usr/bin/python3 "$HERE/console_terminal.py" "$BIN/ndb_mgm" "$BOX/history"
+want_text out '^the terminal works$'
+
 say "ndb_top asks the next node when the first one hangs"
 kill -STOP "${NODE_PIDS[1]}"
 want 0 "$BIN/ndb_top" --count=1 --format=json

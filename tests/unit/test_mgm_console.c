@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/ndb_mgm_complete.h"
 #include "tools/ndb_mgm_parse.h"
 #include "tools/ndb_mgm_print.h"
 #include "tools/ndb_mgm_suggest.h"
@@ -327,6 +328,116 @@ static void table_and_parser_agree(void **unused)
         assert_true(met[i]);
 }
 
+static void tab_offers_what_may_stand_there(void **unused)
+{
+    static const struct {
+        const char *before;
+        const char *word;
+        const char *choices;
+    } lines[] = {
+        {"", "sh", "SHOW SHUTDOWN"},
+        {"  ", "SHOW", "SHOW"},
+        {"", "e", "ENTER EXIT"},
+        {"", "x", ""},
+        {"", "",
+         "1 2 10 49 ALL BYE CLUSTERLOG CONNECT ENTER EXIT HELP PROMPT PURGE QUIT ROLLING SHOW "
+         "SHUTDOWN SLEEP"},
+        {"", "1", "1 10"},
+        {"1 ", "",
+         "2 10 49 CLUSTERLOG DUMP LOGLEVEL REPORT RESTART START STATUS STOP"}, /* Or more nodes. */
+        {"1 2 ", "", "10 49 RESTART START STOP"},
+        {"ALL ", "", "CLUSTERLOG DUMP LOGLEVEL REPORT RESTART START STATUS STOP"},
+        {"all ", "sta", "START STATUS"},
+        {"all status ", "", ""},
+        {"all report ", "", "CheckpointStatus EventLog MemoryUsage RedoLog"},
+        {"1 report ", "re", "RedoLog"},
+        {"1 report redo ", "", ""},
+        {"1 restart ", "", "-a -f -i -n"},
+        {"1 restart -f -n ", "-", "-a -i"},
+        {"2 stop ", "", "-a -f"},
+        {"rolling ", "", "RESTART"},
+        {"rolling restart ", "", "-i 1 2 10"},
+        {"rolling restart -i 2 ", "", "1 10"},
+        {"clusterlog ", "", "FILTER INFO OFF ON TOGGLE"},
+        {"clusterlog off ", "", "ALERT ALL CRITICAL DEBUG ERROR INFO WARNING"},
+        {"clusterlog off alert ", "a", "ALL"},
+        {"clusterlog info ", "", ""},
+        {"1 clusterlog ", "c", "CHECKPOINT= CONGESTION= CONNECTION="},
+        {"1 loglevel checkpoint=7 ", "ch", ""},
+        {"all loglevel info=3 ", "s", "SCHEMA= SHUTDOWN= STARTUP= STATISTICS="},
+        {"enter ", "", "SINGLE"},
+        {"enter single user mode ", "", "60 61"},
+        {"exit ", "", "SINGLE"},
+        {"purge ", "s", "STALE"},
+        {"purge stale ", "", "SESSIONS"},
+        {"help ", "st", "START STATUS STOP"},
+        {"? ", "ro", "ROLLING"},
+        {"help show ", "", ""},
+        {"sleep ", "", ""},
+        {"nonsense ", "", ""},
+    };
+    static const uint32_t ids[] = {10, 1, 2, 49, 61, 60};
+    struct ndb_mgm_cluster_state *state = calloc(1, sizeof(*state));
+    struct console_choices *choices = malloc(sizeof(*choices));
+
+    (void)unused;
+    state->count = 6;
+    for (uint32_t i = 0; i < state->count; i++) {
+        state->nodes[i].node_id = ids[i];
+        state->nodes[i].type = i < 3    ? NDB_MGM_NODE_NDB
+                               : i == 3 ? NDB_MGM_NODE_MGM
+                                        : NDB_MGM_NODE_API;
+    }
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char text[1000] = "";
+        console_complete(lines[i].before, lines[i].word, state, choices);
+        for (uint32_t j = 0; j < choices->count; j++) {
+            (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+                           j == 0 ? "" : " ", choices->at[j]);
+        }
+        if (strcmp(text, lines[i].choices) != 0)
+            print_error("\"%s%s\"\n", lines[i].before, lines[i].word);
+        assert_string_equal(text, lines[i].choices);
+    }
+    console_complete("rolling restart ", "", NULL, choices); /* No cluster is known. */
+    assert_int_equal(choices->count, 1);
+    free(choices);
+    free(state);
+}
+
+/* By Tab alone one comes through each form: what it wants next is offered. */
+static void tab_leads_through_each_form(void **unused)
+{
+    struct console_choices *choices = malloc(sizeof(*choices));
+    struct ndb_mgm_cluster_state *state = calloc(1, sizeof(*state));
+
+    (void)unused;
+    state->count = 1;
+    state->nodes[0].node_id = 3;
+    for (uint32_t i = 0; i < console_rule_count; i++) {
+        struct console_form form;
+        char before[200] = "";
+        assert_true(console_read_form(&console_rules[i], &form));
+        for (uint32_t j = 0; j < form.count && form.at[j].slot != SLOT_TEXT; j++) {
+            char wanted[CONSOLE_WORD_MAX] = "";
+            bool found = false;
+            if (form.at[j].slot == SLOT_API_ID) break; /* There is none. */
+            if (form.at[j].slot == SLOT_WORD)
+                assert_true(console_alternative(&form.at[j], 0, wanted));
+            console_complete(before, "", state, choices);
+            for (uint32_t k = 0; k < choices->count; k++)
+                found = found || strcmp(choices->at[k], wanted) == 0;
+            assert_true(form.at[j].slot == SLOT_WORD ? found || strcmp(wanted, "?") == 0
+                                                     : choices->count > 0);
+            if (form.at[j].slot != SLOT_WORD)
+                (void)snprintf(wanted, sizeof(wanted), "%s", choices->at[0]);
+            (void)snprintf(before + strlen(before), sizeof(before) - strlen(before), "%s ", wanted);
+        }
+    }
+    free(state);
+    free(choices);
+}
+
 /* HELP lists each command in one line that fits on a terminal. */
 static void help_has_a_line_for_each_command(void **unused)
 {
@@ -564,6 +675,8 @@ int main(void)
         cmocka_unit_test(distances_are_those_of_slips),
         cmocka_unit_test(commands_of_other_systems_are_known),
         cmocka_unit_test(table_and_parser_agree),
+        cmocka_unit_test(tab_offers_what_may_stand_there),
+        cmocka_unit_test(tab_leads_through_each_form),
         cmocka_unit_test(help_has_a_line_for_each_command),
         cmocka_unit_test(show_reads_as_in_the_field),
         cmocka_unit_test(show_names_the_arbitrator),

@@ -1,0 +1,154 @@
+# console_terminal.py -- types at the console's terminal: Tab, Ctrl-C, earlier lines; kills it and reads the history.
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Usage: console_terminal.py NDB_MGM HISTORY. For console.sh, whose cluster has the data nodes 1 and 2 and runs.
+import os
+import pty
+import re
+import select
+import signal
+import stat
+import sys
+import time
+
+PROGRAM, HISTORY = sys.argv[1:3]
+DEADLINE_S = 60
+
+
+class Console:
+    """The console on a terminal of its own."""
+
+    def __init__(self):
+        self.seen = b""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ.update(TERM="xterm", LC_ALL="C.UTF-8", NDB_MGM_HISTFILE=HISTORY, HOME=os.path.dirname(HISTORY))
+            os.execv(PROGRAM, [PROGRAM])
+        self.expect(r"ndb_mgm> $")
+
+    def type(self, keys):
+        """Types, and forgets what was shown before."""
+        self.seen = b""
+        os.write(self.fd, keys.encode())
+
+    def expect(self, pattern):
+        """Waits for it among what has been shown since the last keys, without the cursor's movements."""
+        end = time.monotonic() + DEADLINE_S
+        while True:
+            seen = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|[\r\a]", "", self.seen.decode(errors="replace"))
+            if re.search(pattern, seen, re.M):
+                return seen
+            if time.monotonic() > end or not select.select([self.fd], [], [], end - time.monotonic())[0]:
+                sys.exit(f"FAIL: no {pattern!r} within {DEADLINE_S} s, but {seen!r}")
+            try:
+                self.seen += os.read(self.fd, 4096)
+            except OSError:
+                sys.exit(f"FAIL: the console has ended before {pattern!r}: {seen!r}")
+
+    def command(self, keys, pattern):
+        self.type(keys + "\r")
+        self.expect(pattern)
+        self.expect(r"ndb_mgm> $")
+
+    def interrupt(self):
+        self.type("\x03")
+        self.expect(r"\^C\nndb_mgm> $")
+
+    def wait(self):
+        """Its exit code, negative for a signal."""
+        end = time.monotonic() + DEADLINE_S
+        while True:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid != 0:
+                os.close(self.fd)
+                return os.waitstatus_to_exitcode(status)
+            if time.monotonic() > end:
+                os.kill(self.pid, signal.SIGKILL)
+                sys.exit(f"FAIL: the console does not end within {DEADLINE_S} s")
+            time.sleep(0.01)
+
+
+def check(condition, text):
+    if not condition:
+        sys.exit(f"FAIL: {text}")
+
+
+def kept():
+    """The lines of the history, without its head."""
+    with open(HISTORY, encoding="utf-8") as file:
+        return file.read().replace("\\040", " ").splitlines()[1:]
+
+
+def complete():
+    console = Console()
+    console.command("SHO\t", r"^id=1 *\t@127\.0\.0\.1")  # SHOW, and connects.
+    console.type("2 STA\t\t")
+    console.expect(r"^START +STATUS *$")
+    console.command("TU\t", r"^Node 2: started")
+    console.command("all rep\tred\t", r"^Node 2: .*[Rr]edo log")
+    console.command("2 logl\tsta\t", r"^Missing category=level|^Invalid level")  # STA is the beginning of two.
+    console.command("2 loglevel startu\t3", r"^Executing LOGLEVEL STARTUP=3 on node 2 OK!$")
+    console.command("clusterlog tog\tdeb\t", r"^DEBUG (enabled|disabled)$")
+    console.command("HELP rol\t", r"^ROLLING RESTART  Restart all data nodes")
+    console.type("ROLLING RESTART \t\t")
+    console.expect(r"^-i +1 +2 *$")
+    console.interrupt()
+    return console
+
+
+def interrupt(console):
+    console.type("2 STOP -a")
+    console.expect(r"2 STOP -a$")
+    console.interrupt()
+    console.interrupt()  # An empty line, too.
+    console.command("2 STATUS", r"^Node 2: started")
+    os.kill(console.pid, signal.SIGINT)  # From elsewhere.
+    console.expect(r"\^C\nndb_mgm> $")
+    console.command("sch\u00f6n", "^Invalid command: sch\u00f6n$")
+    console.command("SHWO", r"^Invalid command: SHWO\. Did you mean SHOW\?$")
+    console.command("a\\b", r"^Invalid command: a\\b$")
+
+
+def kill(console):
+    mode = stat.S_IMODE(os.stat(HISTORY).st_mode)
+    check(mode == 0o600, f"the history has mode {mode:o}")
+    wanted = ["SHOW", "2 STATUS", "all REPORT RedoLog", "2 LOGLEVEL STA", "2 loglevel STARTUP=3", "clusterlog TOGGLE DEBUG",
+              "HELP ROLLING", "2 STATUS", "sch\u00f6n", "SHWO", "a\\134b"]
+    check(kept() == wanted, f"while the console runs it has kept {kept()}")
+    os.kill(console.pid, signal.SIGKILL)
+    check(console.wait() == -signal.SIGKILL, "it was not killed")
+    check(kept() == wanted, f"the killed console has kept {kept()}")
+
+
+def come_back():
+    os.chmod(HISTORY, 0o644)
+    before = kept()
+    console = Console()
+    console.type("\x1b[A")
+    console.expect(r"a\\b$")
+    console.type("\x1b[A" * 3 + "\r")  # SHWO, sch\u00f6n, 2 STATUS
+    console.expect(r"^Node 2: started")
+    console.expect(r"ndb_mgm> $")
+    console.type("quit\r")
+    check(console.wait() == 0, "QUIT ends with another exit code than 0")
+    check(kept() == before + ["2 STATUS", "quit"], f"after {before} it has kept {kept()}")
+    mode = stat.S_IMODE(os.stat(HISTORY).st_mode)
+    check(mode == 0o600, f"the history that others could read has mode {mode:o}")
+
+
+def shorten():
+    """Of a long history the last 1000 lines are left."""
+    with open(HISTORY, "w", encoding="utf-8") as file:
+        file.write("_HiStOrY_V2_\n" + "".join(f"SLEEP\\040{i}\n" for i in range(2500)))
+    console = Console()
+    console.type("\x04")
+    check(console.wait() == 0, "the end of input ends with another exit code than 0")
+    check(kept() == [f"SLEEP {i}" for i in range(1500, 2500)], f"{len(kept())} lines are left, from {kept()[:1]}")
+
+
+running = complete()
+interrupt(running)
+kill(running)
+come_back()
+shorten()
+print("the terminal works")

@@ -1,0 +1,262 @@
+/* ndb_mgm_terminal.c -- reads the console's lines with libedit, and keeps them in a file. */
+/* SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Lines go to the history file one by one, before they are carried out: a console that is killed
+ * has kept them, and several consoles share the file. Its form is libedit's: a first line of its
+ * own, then a line each, in which a backslash stands before a byte's three octal digits.
+ */
+#include "tools/ndb_mgm_terminal.h"
+
+#include <editline/readline.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/select.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "tools/ndb_mgm_complete.h"
+
+#define HISTORY_LINES                                                                              \
+    1000 /* That are kept when a console begins; twice as many bring it about.                     \
+          */
+#define HISTORY_HEAD   "_HiStOrY_V2_\n"
+#define TAB_TIMEOUT_MS 2000  /* A server that hangs shall not hold a key for long. */
+#define TIMEOUT_MS     60000 /* What a handle begins with. */
+
+/* libedit calls functions without an argument of ours. */
+static struct {
+    ndb_mgm_handle_t *handle;
+    struct ndb_mgm_cluster_state *nodes; /* Of the last Tab; NULL: not known. */
+    struct console_choices choices;
+    uint32_t next;   /* Choice that libedit gets next. */
+    char path[1024]; /* Of the history; empty: none is kept. */
+    char *last;      /* Line that was kept last. */
+    sigset_t mask;   /* Of signals while a key is waited for. */
+    bool unkept;     /* It has been told that the history cannot be kept. */
+} terminal;
+
+/* ---- keys ---- */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+/* SIGINT is let in only where the console waits for a key: one that comes a moment before is not
+ * lost, and none meets libedit in the middle of something. */
+static bool wait_for_key(int fd)
+{
+    fd_set keys;
+
+    while (!interrupted) {
+        FD_ZERO(&keys);
+        FD_SET(fd, &keys);
+        if (pselect(fd + 1, &keys, NULL, NULL, NULL, &terminal.mask) > 0) return true;
+        if (errno != EINTR) return false;
+    }
+    return false;
+}
+
+/* One character; -1 at the end of input and after Ctrl-C, which both end readline(). */
+static int read_key(FILE *input)
+{
+    mbstate_t state = {0};
+    wchar_t key;
+    char byte;
+
+    for (;;) {
+        if (!wait_for_key(fileno(input))) return -1;
+        if (read(fileno(input), &byte, 1) != 1) return -1;
+        size_t used = mbrtowc(&key, &byte, 1, &state);
+        if (used <= 1) return (int)key;
+        if (used == (size_t)-1) state = (mbstate_t){0}; /* None of the terminal's. */
+    }
+}
+
+/* Before the prompt: libedit does this behind it by itself, and a key that comes between, as
+ * Ctrl-D, would still be the line discipline's. */
+static int set_raw(void)
+{
+    rl_prep_terminal(1);
+    return 0;
+}
+
+/* ---- Tab ---- */
+
+static const struct ndb_mgm_cluster_state *ask_nodes(void)
+{
+    if (!ndb_mgm_is_connected(terminal.handle)) return terminal.nodes;
+    struct ndb_mgm_cluster_state *nodes = malloc(sizeof(*nodes));
+    if (nodes == NULL) return terminal.nodes;
+    ndb_mgm_set_timeout(terminal.handle, TAB_TIMEOUT_MS);
+    if (ndb_mgm_get_status(terminal.handle, nodes) == 0) {
+        free(terminal.nodes);
+        terminal.nodes = nodes;
+    } else {
+        free(nodes);
+    }
+    ndb_mgm_set_timeout(terminal.handle, TIMEOUT_MS);
+    return terminal.nodes;
+}
+
+static char *next_choice(const char *text, int state)
+{
+    (void)text;
+    if (state == 0) terminal.next = 0;
+    if (terminal.next == terminal.choices.count) return NULL;
+    return strdup(terminal.choices.at[terminal.next++]);
+}
+
+/* The word from `start` to `end` of the line. NULL: nothing is offered, file names neither. */
+static char **complete(const char *word, int start, int end)
+{
+    char before[4096];
+    const struct console_choices *choices = &terminal.choices;
+
+    (void)end;
+    (void)snprintf(before, sizeof(before), "%.*s", start, rl_line_buffer);
+    console_complete(before, word, ask_nodes(), &terminal.choices);
+    rl_attempted_completion_over = 1;
+    rl_completion_append_character = ' ';
+    if (choices->count == 0) return NULL;
+    if (choices->at[0][strlen(choices->at[0]) - 1] == '=')
+        rl_completion_append_character = '\0'; /* The level follows. */
+    return rl_completion_matches(word, next_choice);
+}
+
+/* ---- history ---- */
+
+static void find_history(void)
+{
+    const char *file = getenv("NDB_MGM_HISTFILE");
+    const char *home = getenv("HOME");
+
+    if (file != NULL)
+        (void)snprintf(terminal.path, sizeof(terminal.path), "%s", file);
+    else
+        (void)snprintf(terminal.path, sizeof(terminal.path), "%s/.ndb_mgm_history",
+                       home == NULL ? "." : home);
+}
+
+static void read_lines(void)
+{
+    struct stat status;
+
+    if (stat(terminal.path, &status) != 0 || !S_ISREG(status.st_mode)) return;
+    if (read_history(terminal.path) != 0 || history_length <= 2 * HISTORY_LINES) return;
+    stifle_history(HISTORY_LINES);
+    (void)write_history(terminal.path);
+}
+
+/* The line as it stands in the file; NULL without memory. */
+static char *encode(const char *line, bool first, size_t *length)
+{
+    size_t room = sizeof(HISTORY_HEAD) + 4 * strlen(line) + 1;
+    char *text = malloc(room);
+    size_t used = 0;
+
+    if (text == NULL) return NULL;
+    if (first) used = (size_t)snprintf(text, room, "%s", HISTORY_HEAD);
+    for (const char *c = line; *c != '\0'; c++) {
+        unsigned char byte = (unsigned char)*c;
+        if (byte == '\\' || byte < ' ' || byte == 127)
+            used += (size_t)snprintf(text + used, room - used, "\\%03o", byte);
+        else
+            text[used++] = *c;
+    }
+    text[used++] = '\n';
+    *length = used;
+    return text;
+}
+
+static int append_line(const char *line)
+{
+    int fd = open(terminal.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    struct stat status = {.st_size = 0};
+    size_t length = 0;
+    int rc = -1;
+
+    if (fd < 0) return -1;
+    if (fstat(fd, &status) == 0) {
+        char *text = encode(line, status.st_size == 0, &length);
+        /* A terminal or /dev/null keeps its mode. */
+        if (S_ISREG(status.st_mode) && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+            (void)fchmod(fd, S_IRUSR | S_IWUSR);
+        if (text != NULL && write(fd, text, length) == (ssize_t)length) rc = 0;
+        free(text);
+    }
+    return close(fd) == 0 ? rc : -1;
+}
+
+static void keep(const char *line)
+{
+    if (line[0] == '\0' || (terminal.last != NULL && strcmp(terminal.last, line) == 0)) return;
+    free(terminal.last);
+    terminal.last = strdup(line);
+    (void)add_history(line);
+    if (terminal.path[0] == '\0' || append_line(line) == 0 || terminal.unkept) return;
+    terminal.unkept = true;
+    (void)fprintf(stderr, "ndb_mgm: the history is not kept in %s: %s\n", terminal.path,
+                  strerror(errno));
+}
+
+/* ---- lines ---- */
+
+void terminal_open(ndb_mgm_handle_t *handle)
+{
+    static char breaks[] = " \t";
+
+    terminal.handle = handle;
+    (void)setlocale(LC_CTYPE, ""); /* How many bytes make a character. */
+    rl_getc_function = read_key;
+    rl_pre_input_hook = set_raw;
+    rl_readline_name = "ndb_mgm";
+    rl_attempted_completion_function = complete;
+    rl_basic_word_break_characters = breaks;
+    find_history();
+    using_history();
+    read_lines();
+}
+
+char *terminal_read(const char *prompt)
+{
+    struct sigaction ours = {.sa_handler = on_interrupt};
+    struct sigaction before;
+    sigset_t interrupt;
+    char *line;
+
+    (void)sigemptyset(&interrupt);
+    (void)sigaddset(&interrupt, SIGINT);
+    (void)sigaction(SIGINT, &ours, &before);
+    (void)pthread_sigmask(SIG_BLOCK, &interrupt, &terminal.mask);
+    do {
+        interrupted = 0;
+        line = readline(prompt);
+        if (line == NULL && interrupted) printf("^C\n");
+    } while (line == NULL && interrupted);
+    (void)pthread_sigmask(SIG_SETMASK, &terminal.mask, NULL);
+    (void)sigaction(SIGINT, &before, NULL);
+    if (line == NULL) return NULL;
+    for (size_t length = strlen(line); length > 0 && line[length - 1] == ' '; length--)
+        line[length - 1] = '\0'; /* Tab leaves one. */
+    keep(line);
+    return line;
+}
+
+void terminal_close(void)
+{
+    free(terminal.nodes);
+    free(terminal.last);
+    terminal.nodes = NULL;
+    terminal.last = NULL;
+}
