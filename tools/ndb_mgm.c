@@ -1,6 +1,5 @@
-/* ndb_mgm.c -- the management console: options, where lines come from, event lines. */
+/* ndb_mgm.c -- the management console: where its lines come from, and the lines of events. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include <getopt.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -10,27 +9,8 @@
 #include <unistd.h>
 
 #include "tools/ndb_mgm_execute.h"
+#include "tools/ndb_mgm_options.h"
 #include "tools/ndb_mgm_terminal.h"
-
-enum { OPT_FORMAT = 1000, OPT_HELP };
-
-static const struct option long_options[] = {{"execute", required_argument, NULL, 'e'},
-                                             {"ndb-connectstring", required_argument, NULL, 'c'},
-                                             {"connect-string", required_argument, NULL, 'c'},
-                                             {"ndb-mgmd-host", required_argument, NULL, 'c'},
-                                             {"try-reconnect", required_argument, NULL, 't'},
-                                             {"connect-retries", required_argument, NULL, 't'},
-                                             {"prompt", required_argument, NULL, 'p'},
-                                             {"format", required_argument, NULL, OPT_FORMAT},
-                                             {"version", no_argument, NULL, 'V'},
-                                             {"help", no_argument, NULL, OPT_HELP},
-                                             {NULL, 0, NULL, 0}};
-
-struct options {
-    const char *execute;
-    char connectstring[1024];
-    bool done;
-};
 
 /* Prints events while the main thread waits for a line. */
 struct event_printer {
@@ -39,79 +19,6 @@ struct event_printer {
     atomic_bool stop;
     atomic_bool lost;
 };
-
-static void print_usage(void)
-{
-    printf("Usage: ndb_mgm [options] [hostname [port]]\n"
-           "The management console.\n\n"
-           "  -c, --ndb-connectstring=s, --connect-string=s, --ndb-mgmd-host=s\n"
-           "                             host[:port][,host[:port]...] (NDB_CONNECTSTRING, "
-           "localhost:1186)\n"
-           "  -e, --execute=commands     execute them (separated by ;) and exit with the error's "
-           "number\n"
-           "  -t, --try-reconnect=n, --connect-retries=n\n"
-           "                             attempts to connect (12)\n"
-           "  -p, --prompt=text          the prompt\n"
-           "      --format=text|json     output of SHOW, STATUS, REPORT and CLUSTERLOG INFO\n"
-           "  -?, --help                 print this\n"
-           "  -V, --version              print the version\n");
-}
-
-/* The connect string without an option: one argument, or host and port. */
-static int read_arguments(struct options *options, int argc, char **argv)
-{
-    if (argc - optind > 2) {
-        (void)fprintf(stderr, "ndb_mgm: unexpected argument %s\n", argv[optind + 2]);
-        return -1;
-    }
-    if (optind < argc) {
-        (void)snprintf(options->connectstring, sizeof(options->connectstring), "%s%s%s",
-                       argv[optind], optind + 1 < argc ? ":" : "",
-                       optind + 1 < argc ? argv[optind + 1] : "");
-    }
-    return 0;
-}
-
-static int read_options(struct console *console, struct options *options, int argc, char **argv)
-{
-    opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "e:c:t:p:V", long_options, NULL)) != -1;) {
-        switch (c) {
-        case 'e':
-            options->execute = optarg;
-            break;
-        case 'c':
-            (void)snprintf(options->connectstring, sizeof(options->connectstring), "%s", optarg);
-            break;
-        case 't':
-            console->retries = atoi(optarg);
-            break;
-        case 'p':
-            (void)snprintf(console->prompt, sizeof(console->prompt), "%s", optarg);
-            break;
-        case OPT_FORMAT:
-            console->json = strcmp(optarg, "json") == 0;
-            if (console->json || strcmp(optarg, "text") == 0) break;
-            (void)fprintf(stderr, "ndb_mgm: --format is wrong (allowed: text, json)\n");
-            return -1;
-        case 'V':
-            printf("ndb_mgm ndb-1.0.0\n");
-            options->done = true;
-            return 0;
-        case OPT_HELP:
-            print_usage();
-            options->done = true;
-            return 0;
-        default:
-            options->done = optopt == '?'; /* "-?" */
-            if (!options->done)
-                (void)fprintf(stderr, "ndb_mgm: wrong option %s\n", argv[optind - 1]);
-            print_usage();
-            return options->done ? 0 : -1;
-        }
-    }
-    return read_arguments(options, argc, argv);
-}
 
 /* ---- events ---- */
 
@@ -227,9 +134,9 @@ static int exit_status(int error)
 int main(int argc, char **argv)
 {
     struct console console = {.out = stdout, .retries = 12, .prompt = CONSOLE_PROMPT};
-    struct options options = {.execute = NULL};
+    struct console_options options;
 
-    if (read_options(&console, &options, argc, argv) != 0) return 2;
+    if (console_read_options(&console, &options, argc, argv, stderr) != 0) return 2;
     if (options.done) return 0;
     console.handle = ndb_mgm_create_handle();
     if (console.handle == NULL) return 1;

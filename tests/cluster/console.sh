@@ -145,6 +145,12 @@ mgm 1 'START BACKUP NOWAIT'
 want_text out '^Other versions of such systems have START BACKUP; this one does not have it yet'
 mgm 1 'HELP WEATHER'
 want_text out '^No help for WEATHER available \(allowed: SHOW, '
+want 2 "$BIN/ndb_mgm" --try-reconnect=abc -e SHOW
+want_text err '^ndb_mgm: --try-reconnect=abc is wrong \(allowed: a number from 0 to 100000, or -1: for ever\)$'
+want_text err "^Try 'ndb_mgm --help'\$"
+[ ! -s "$BOX/out" ] || fail "a wrong number prints: $(cat "$BOX/out")"
+want 2 "$BIN/ndb_mgm" --promt=x
+want_text err 'Did you mean --prompt\?$'
 run "$BIN/ndb_mgm" -e '99 STATUS' >"$BOX/out" 2>&1 && fail "exit code 0 for a node that is not there"
 want_text out '99: Node not found|Invalid node ID: 99'
 run "$BIN/ndb_mgm" -c "127.0.0.1:$(free_port)" --connect-retries=0 -e SHOW >"$BOX/out" 2>&1 &&

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tools/ndb_mgm_complete.h"
+#include "tools/ndb_mgm_options.h"
 #include "tools/ndb_mgm_parse.h"
 #include "tools/ndb_mgm_print.h"
 #include "tools/ndb_mgm_suggest.h"
@@ -665,6 +666,109 @@ static void each_help_topic_exists(void **unused)
     free(text);
 }
 
+/* The command line as getopt wants it: it changes the order. 0 or -1, what it said in `said`. */
+static int read_command_line(const char *line, struct console *console,
+                             struct console_options *options, char *said, size_t size)
+{
+    static char copy[2000]; /* Options point into it. */
+    char *argv[16] = {NULL};
+    char name[] = "ndb_mgm";
+    int argc = 1;
+    FILE *err = fmemopen(said, size, "w");
+
+    argv[0] = name;
+    (void)snprintf(copy, sizeof(copy), "%s", line);
+    for (char *save = NULL, *word = strtok_r(copy, " ", &save); word != NULL;
+         word = strtok_r(NULL, " ", &save))
+        argv[argc++] = word;
+    *console = (struct console){.retries = 12};
+    memset(said, 0, size);
+    int rc = console_read_options(console, options, argc, argv, err);
+    (void)fclose(err);
+    return rc;
+}
+
+static void command_lines_are_read(void **unused)
+{
+    struct console console;
+    struct console_options options;
+    char said[2000];
+
+    (void)unused;
+    assert_int_equal(read_command_line("", &console, &options, said, sizeof(said)), 0);
+    assert_int_equal(console.retries, 12);
+    assert_null(options.execute);
+    assert_string_equal(options.connectstring, "");
+    assert_int_equal(read_command_line("-t -1 --format=json --execute=SHOW -p> h 1187", &console,
+                                       &options, said, sizeof(said)),
+                     0);
+    assert_int_equal(console.retries, -1);
+    assert_true(console.json);
+    assert_string_equal(options.execute, "SHOW");
+    assert_string_equal(options.connectstring, "h:1187");
+    assert_string_equal(console.prompt, ">");
+    assert_int_equal(
+        read_command_line("--try=0 -c a:1,b:2", &console, &options, said, sizeof(said)), 0);
+    assert_int_equal(console.retries, 0);
+    assert_string_equal(options.connectstring, "a:1,b:2");
+    assert_string_equal(said, "");
+}
+
+static void wrong_command_lines_name_what_is_allowed(void **unused)
+{
+    static const struct {
+        const char *line;
+        const char *said;
+    } wrong[] = {
+        {"--try-reconnect=abc", "--try-reconnect=abc is wrong (allowed: a number from 0 to 100000, "
+                                "or -1: for ever)"},
+        {"--connect-retries=12x", "--connect-retries=12x is wrong (allowed: a number from 0 to "
+                                  "100000, or -1: for ever)"},
+        {"-t -2", "-t -2 is wrong (allowed: a number from 0 to 100000, or -1: for ever)"},
+        {"-t 99999999999999999999", "-t 99999999999999999999 is wrong (allowed: a number from 0 to "
+                                    "100000, or -1: for ever)"},
+        {"-t +1", "-t +1 is wrong (allowed: a number from 0 to 100000, or -1: for ever)"},
+        {"-t", "-t needs a value (allowed: a number from 0 to 100000, or -1: for ever)"},
+        {"--execute", "--execute needs a value (allowed: commands, separated by ;)"},
+        {"--format=xml", "--format=xml is wrong (allowed: text, json)"},
+        {"--promt=x", "there is no option --promt. Did you mean --prompt?"},
+        {"--foo", "there is no option --foo (allowed: --execute, --ndb-connectstring, "
+                  "--connect-string, --ndb-mgmd-host, --try-reconnect, --connect-retries, "
+                  "--prompt, --format, --version, --help)"},
+        {"--con=3", "--con is the beginning of --connect-string, --connect-retries"},
+        {"--version=3", "--version takes no value"},
+        {"--format=text -x", "there is no option -x (allowed: -c, -e, -t, -p, -?, -V)"},
+        {"--format=text -xV", "there is no option -x (allowed: -c, -e, -t, -p, -?, -V)"},
+        {"host port", "port port is wrong (allowed range 1..65535)"},
+        {"host 0", "port 0 is wrong (allowed range 1..65535)"},
+        {"host 1 2", "unexpected argument 2 (allowed: host and port)"},
+    };
+    char line[1300] = "-c ";
+    char said[2000];
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct console console;
+        struct console_options options;
+        char wanted[500];
+        (void)snprintf(wanted, sizeof(wanted), "ndb_mgm: %s\nTry 'ndb_mgm --help'\n",
+                       wrong[i].said);
+        assert_int_equal(read_command_line(wrong[i].line, &console, &options, said, sizeof(said)),
+                         -1);
+        assert_string_equal(said, wanted);
+    }
+    for (int i = 0; i < 2; i++) { /* "-c aaa...", "  aaa..." */
+        struct console console;
+        struct console_options options;
+        memset(line + 3, 'a', 1024);
+        assert_int_equal(read_command_line(line, &console, &options, said, sizeof(said)), -1);
+        assert_non_null(strstr(said, "at most 1023 bytes)"));
+        line[3 + 1023] = '\0';
+        assert_int_equal(read_command_line(line, &console, &options, said, sizeof(said)), 0);
+        line[0] = line[1] = ' ';
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -683,6 +787,8 @@ int main(void)
         cmocka_unit_test(memory_reads_as_in_the_field),
         cmocka_unit_test(files_are_reported),
         cmocka_unit_test(each_help_topic_exists),
+        cmocka_unit_test(command_lines_are_read),
+        cmocka_unit_test(wrong_command_lines_name_what_is_allowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
