@@ -20,7 +20,6 @@
 
 #define CONFIG_MAGIC_LOW  0x4342444eu /* "NDBC" */
 #define CONFIG_MAGIC_HIGH 0x314e4946u /* "FIN1" */
-#define CONFIG_FORMAT     1u
 #define HEADER_WORDS      8u
 #define GENERATION_AT     16u /* In bytes. */
 #define CHECKSUM_WORDS    2u

@@ -15,6 +15,7 @@
 #include "mgmd/config_parse.h"
 #include "mgmd/mgmd.h"
 #include "service/notify.h"
+#include "transporters/link.h"
 
 enum {
     OPT_INITIAL = 1000,
@@ -117,7 +118,10 @@ static int read_options(struct mgmd_options *options, int argc, char **argv)
             }
             break;
         case 'V':
-            printf("ndb_mgmd %s\n", MGMD_VERSION_TEXT);
+            printf("ndb_mgmd %s\nlinks: protocol %u, with those that have %u or more\n"
+                   "files: configuration %u\n",
+                   MGMD_VERSION_TEXT, LINK_PROTOCOL_VERSION, LINK_PROTOCOL_VERSION_MIN,
+                   CONFIG_FORMAT);
             return 1;
         case '?': /* Asked for with -?, or getopt's word for an option that it does not know. */
             if (optopt != '?') return -1;

@@ -17,6 +17,7 @@
 #include "signals/gsn.h"
 #include "signals/management.h"
 #include "signals/print.h"
+#include "transporters/link.h"
 
 struct options {
     const char *connect_string;
@@ -121,8 +122,13 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-__attribute__((visibility("default"))) const char *argp_program_version =
-    "ndbmtd " NDB_VERSION_TEXT;
+/* With what other versions have to have in common to meet this one. */
+static void print_version(FILE *stream, struct argp_state *state)
+{
+    (void)state;
+    fprintf(stream, "ndbmtd %s\nlinks: protocol %u, with those that have %u or more\n",
+            NDB_VERSION_TEXT, LINK_PROTOCOL_VERSION, LINK_PROTOCOL_VERSION_MIN);
+}
 
 /* How long to wait for a node id that a former life seems to hold, in tenths of a second. */
 #define ID_WAIT_FIRST 50 /* At the terminal: most likely another process has it. */
@@ -481,6 +487,7 @@ int main(int argc, char **argv)
                               NULL,
                               NULL,
                               NULL};
+    argp_program_version_hook = print_version;
     if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0) return 2;
 
     pthread_mutex_init(&process.wish_lock, NULL);

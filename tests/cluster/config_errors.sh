@@ -29,6 +29,8 @@ want 1 "$BIN/ndb_mgmd" --config-file="$BOX/no-such.ini" --config-dir="$BOX/mgm" 
 want_text err 'no-such.ini'
 want 2 "$BIN/ndb_mgmd" --no-such-option
 want 0 "$BIN/ndb_mgmd" --version
+want_text out '^links: protocol [0-9]+, with those that have [0-9]+ or more$'
+want_text out '^files: configuration [0-9]+$'
 
 say "data nodes"
 write_config 1 1

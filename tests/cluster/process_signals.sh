@@ -50,6 +50,7 @@ want 0 "$BIN/ndbmtd" --help
 want_text out 'ndb-nodeid'
 want 0 "$BIN/ndbmtd" --version
 want_text out '^ndbmtd ndb-'
+want_text out '^links: protocol [0-9]+, with those that have [0-9]+ or more$'
 
 say "a stale pid file is no obstacle; a second start is refused"
 echo 99999999 >"$pid_file" # No process has such a number.
