@@ -67,13 +67,28 @@ static void print_help(void)
         "  -V, --version            print the version\n");
 }
 
+/* What is wrong has been said. -1 */
+static int refuse_options(void)
+{
+    (void)fprintf(stderr, "Try 'ndb_mgmd --help' for the options.\n");
+    return -1;
+}
+
+/* getopt says what is wrong with an option, but does not know -?. */
+static int next_option(int argc, char **argv)
+{
+    opterr = optind >= argc || strcmp(argv[optind], "-?") != 0;
+    return getopt_long(argc, argv, "f:dPvV", long_options, NULL);
+}
+
 /* 0 go on, 1 done, -1 wrong options. */
 static int read_options(struct mgmd_options *options, int argc, char **argv)
 {
+    static char name[] = "ndb_mgmd"; /* Without a path in getopt's messages. */
     int64_t number;
 
-    opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "f:dPvV", long_options, NULL)) != -1;) {
+    if (argc > 0) argv[0] = name;
+    for (int c; (c = next_option(argc, argv)) != -1;) {
         switch (c) {
         case 'f':
             options->config_file = optarg;
@@ -104,17 +119,18 @@ static int read_options(struct mgmd_options *options, int argc, char **argv)
             break;
         case OPT_NODEID:
             if (mgm_parse_number(optarg, &number) != 0 || number < 1 || number > CONFIG_NODES_MAX) {
-                (void)fprintf(stderr, "ndb_mgmd: --ndb-nodeid is wrong (allowed range 1..255)\n");
-                return -1;
+                (void)fprintf(stderr, "ndb_mgmd: --ndb-nodeid=%s is wrong (allowed range 1..255)\n",
+                              optarg);
+                return refuse_options();
             }
             options->node_id = (uint32_t)number;
             break;
         case OPT_CLUSTER:
             if (mgm_parse_id(optarg, &options->cluster_id) != 0) {
                 (void)fprintf(stderr,
-                              "ndb_mgmd: --cluster-id is wrong (allowed range 1..%" PRIu64 ")\n",
-                              UINT64_MAX);
-                return -1;
+                              "ndb_mgmd: --cluster-id=%s is wrong (allowed range 1..%" PRIu64 ")\n",
+                              optarg, UINT64_MAX);
+                return refuse_options();
             }
             break;
         case 'V':
@@ -123,8 +139,8 @@ static int read_options(struct mgmd_options *options, int argc, char **argv)
                    MGMD_VERSION_TEXT, LINK_PROTOCOL_VERSION, LINK_PROTOCOL_VERSION_MIN,
                    CONFIG_FORMAT);
             return 1;
-        case '?': /* Asked for with -?, or getopt's word for an option that it does not know. */
-            if (optopt != '?') return -1;
+        case '?': /* Asked for with -?, or getopt has said what is wrong. */
+            if (optopt != '?') return refuse_options();
             print_help();
             return 1;
         case OPT_HELP:
@@ -134,8 +150,8 @@ static int read_options(struct mgmd_options *options, int argc, char **argv)
         }
     }
     if (optind == argc) return 0;
-    (void)fprintf(stderr, "ndb_mgmd: unexpected argument %s\n", argv[optind]);
-    return -1;
+    (void)fprintf(stderr, "ndb_mgmd: takes no argument: '%s'\n", argv[optind]);
+    return refuse_options();
 }
 
 static void pid_path(const struct mgmd *mgmd, char *path, size_t size)

@@ -116,6 +116,17 @@ static void set_form(struct settings *settings, enum query_form form, struct arg
     settings->query.form = form;
 }
 
+/* Refused at once, before anything is tried. */
+static void check_connect_string(const char *text, struct argp_state *state)
+{
+    ndb_mgm_handle_t *handle = ndb_mgm_create_handle();
+
+    if (handle != NULL && ndb_mgm_set_connectstring(handle, text) != 0)
+        argp_error(state, "%s: %s", text != NULL ? "--ndb-connectstring" : "NDB_CONNECTSTRING",
+                   ndb_mgm_error_text(handle));
+    ndb_mgm_destroy_handle(handle);
+}
+
 static void check_options(const struct settings *settings, struct argp_state *state)
 {
     bool file = settings->file != NULL;
@@ -126,6 +137,7 @@ static void check_options(const struct settings *settings, struct argp_state *st
     if ((file && binary) || (file && node) || (binary && node))
         argp_error(state, "only one of --config-file, --config-binary-file and --config_from_node "
                           "can be given");
+    if (!settings->info && !file && !binary) check_connect_string(settings->connect_string, state);
 }
 
 static error_t read_query_option(int key, char *argument, struct argp_state *state)
@@ -210,6 +222,9 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_BINARY:
         settings->binary_file = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "takes no argument: '%s'", argument);
         return 0;
     case ARGP_KEY_END:
         check_options(settings, state);

@@ -488,6 +488,7 @@ int main(int argc, char **argv)
                               NULL,
                               NULL};
     argp_program_version_hook = print_version;
+    argp_err_exit_status = 2;
     if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0) return 2;
 
     pthread_mutex_init(&process.wish_lock, NULL);

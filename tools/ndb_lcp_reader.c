@@ -204,7 +204,8 @@ static void file_read(struct tool *tool, const char *name, struct lcp_reader *re
     uint32_t magic = 0;
     FILE *file = fopen(name, "rb");
     if (file == NULL) {
-        fault_print(tool, name, 0, strerror(errno));
+        fprintf(stderr, "%s: %s\n", name, strerror(errno));
+        tool->faults++;
         return;
     }
     bool known = fread(&magic, 1, sizeof magic, file) == sizeof magic;

@@ -51,6 +51,18 @@ enum ndb_lock_mode tool_lock_mode(const char *text, struct argp_state *state)
     return modes[tool_number(text, 0, 2, "--lock", state)];
 }
 
+/* Refused at once: no server is ever found at such an address. */
+static void check_connect_string(const struct tool *tool, struct argp_state *state)
+{
+    ndb_mgm_handle_t *handle = ndb_mgm_create_handle();
+
+    if (handle != NULL && ndb_mgm_set_connectstring(handle, tool->connect_string) != 0)
+        argp_error(state, "%s: %s",
+                   tool->connect_string != NULL ? "--ndb-connectstring" : "NDB_CONNECTSTRING",
+                   ndb_mgm_error_text(handle));
+    ndb_mgm_destroy_handle(handle);
+}
+
 static error_t read_option(int key, char *argument, struct argp_state *state)
 {
     struct tool *tool = state->input;
@@ -79,6 +91,9 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         tool->format = strcmp(argument, "json") == 0 ? TOOL_JSON : TOOL_TEXT;
         if (tool->format == TOOL_TEXT && strcmp(argument, "text") != 0)
             argp_error(state, "--format must be text or json, not '%s'", argument);
+        return 0;
+    case ARGP_KEY_END:
+        check_connect_string(tool, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "ndb/mgm.h"
 #include "servers/memcached/mc_options.h"
 
 enum { OPTION_BOOTSTRAP = 256, OPTION_CHAIN, OPTION_KEY, OPTION_MEMORY_FILE };
@@ -216,6 +217,22 @@ static int engine_options(struct mc_options *options, char *text)
     return 0;
 }
 
+/* Refused at once: no server is ever found at such an address. */
+static int check_connect_string(const struct mc_options *options)
+{
+    const char *environment = getenv("NDB_CONNECTSTRING");
+    ndb_mgm_handle_t *handle = ndb_mgm_create_handle();
+    int result = 0;
+    if (handle != NULL && ndb_mgm_set_connectstring(handle, options->connect_string) != 0) {
+        fprintf(stderr, "ndb_memcached: %s: %s\n",
+                options->connect_string == environment ? "NDB_CONNECTSTRING" : "-e connectstring",
+                ndb_mgm_error_text(handle));
+        result = WRONG;
+    }
+    ndb_mgm_destroy_handle(handle);
+    return result;
+}
+
 static int protocol(struct mc_options *options, const char *name)
 {
     if (strcmp(name, "auto") == 0) {
@@ -380,7 +397,7 @@ static int one(struct mc_options *options, int option, char *text)
     }
 }
 
-int mc_options_parse(struct mc_options *options, int argc, char **argv)
+static int parse(struct mc_options *options, int argc, char **argv)
 {
     int option;
     const char *environment = getenv("NDB_CONNECTSTRING");
@@ -402,7 +419,7 @@ int mc_options_parse(struct mc_options *options, int argc, char **argv)
         if (result != 0) return result;
     }
     if (optind < argc) {
-        fprintf(stderr, "ndb_memcached: what is %s?\n", argv[optind]);
+        fprintf(stderr, "ndb_memcached: takes no argument: '%s'\n", argv[optind]);
         return WRONG;
     }
     bool reachable = options->tcp_port != 0 || options->udp_port != 0 || options->unix_path != NULL;
@@ -414,5 +431,12 @@ int mc_options_parse(struct mc_options *options, int argc, char **argv)
         fprintf(stderr, "ndb_memcached: -Z needs --ssl-chain-cert and --ssl-key\n");
         return WRONG;
     }
-    return 0;
+    return check_connect_string(options);
+}
+
+int mc_options_parse(struct mc_options *options, int argc, char **argv)
+{
+    int result = parse(options, argc, argv);
+    if (result == WRONG) fputs("Try 'ndb_memcached --help' for the options.\n", stderr);
+    return result;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ndb/mgm.h"
 #include "servers/memcached/mc_tool.h"
 
 #define NODE_ID_MAX    255u
@@ -140,6 +141,16 @@ static void read_command(struct mc_tool *tool, struct argp_state *state)
         argp_error(state, "add-container needs --table and --key");
 }
 
+/* Refused at once, before anything is tried. */
+static void check_connect_string(const char *text, const char *what, struct argp_state *state)
+{
+    ndb_mgm_handle_t *handle = ndb_mgm_create_handle();
+
+    if (handle != NULL && ndb_mgm_set_connectstring(handle, text) != 0)
+        argp_error(state, "%s: %s", what, ndb_mgm_error_text(handle));
+    ndb_mgm_destroy_handle(handle);
+}
+
 static error_t read_text(struct mc_tool *tool, int key, char *argument)
 {
     const char **const texts[] = {
@@ -192,6 +203,11 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "say what to do");
+        return 0;
+    case ARGP_KEY_END:
+        check_connect_string(
+            tool->connect_string,
+            tool->connect_string != NULL ? "--ndb-connectstring" : "NDB_CONNECTSTRING", state);
         return 0;
     default:
         return read_text(tool, key, argument);

@@ -28,6 +28,18 @@ say "files and options"
 want 1 "$BIN/ndb_mgmd" --config-file="$BOX/no-such.ini" --config-dir="$BOX/mgm" --initial --nodaemon
 want_text err 'no-such.ini'
 want 2 "$BIN/ndb_mgmd" --no-such-option
+want_text err "^ndb_mgmd: unrecognized option '--no-such-option'$"
+want_text err "^Try 'ndb_mgmd --help'"
+want 2 "$BIN/ndb_mgmd" -9
+want_text err "^ndb_mgmd: invalid option -- '9'$"
+want 2 "$BIN/ndb_mgmd" --ndb-nodeid=none
+want_text err '^ndb_mgmd: --ndb-nodeid=none is wrong'
+want 2 "$BIN/ndb_mgmd" surplus
+want_text err "^ndb_mgmd: takes no argument: 'surplus'$"
+for option in '-?' --help; do
+    want 0 "$BIN/ndb_mgmd" "$option"
+    want_text out '^Usage: ndb_mgmd '
+done
 want 0 "$BIN/ndb_mgmd" --version
 want_text out '^links: protocol [0-9]+, with those that have [0-9]+ or more$'
 want_text out '^files: configuration [0-9]+$'

@@ -42,10 +42,11 @@ want 1 "$BIN/ndbmtd" --ndb-nodeid=7
 want_text err 'No node id from the management server at 127\.0\.0\.1 port [0-9]+: .*7'
 want 1 "$BIN/ndbmtd" --ndb-nodeid=49
 want_text err 'No node id .*49'
-want 64 "$BIN/ndbmtd" --ndb-nodeid=none
+want 2 "$BIN/ndbmtd" --ndb-nodeid=none
 want_text err "'none' is not a number from 0 to 144"
-want 64 "$BIN/ndbmtd" --connect-retries=often
-want 64 "$BIN/ndbmtd" --unknown
+want 2 "$BIN/ndbmtd" --connect-retries=often
+want 2 "$BIN/ndbmtd" --unknown
+want_text err "unrecognized option '--unknown'"
 want 0 "$BIN/ndbmtd" --help
 want_text out 'ndb-nodeid'
 want 0 "$BIN/ndbmtd" --version
