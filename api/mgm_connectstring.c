@@ -1,6 +1,8 @@
 /* mgm_connectstring.c -- reads "[nodeid=N,][bind-address=H,]host[:port][,host[:port]...]". */
 /* SPDX-License-Identifier: MIT */
+#include <arpa/inet.h>
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,25 +10,52 @@
 
 #include "api/mgm_handle.h"
 
-static int parse_port(const char *rest, uint16_t *port, char *why, size_t size)
+static int parse_port(const char *text, const char *rest, uint16_t *port, char *why, size_t size)
 {
     int64_t number;
 
     if (rest[0] == '\0') return 0;
     if (rest[0] != ':' || mgm_parse_number(rest + 1, &number) != 0 || number < 1 ||
         number > 65535) {
-        (void)snprintf(why, size, "port \"%.32s\" is wrong (allowed range 1..65535)",
-                       rest[0] == ':' ? rest + 1 : rest);
+        (void)snprintf(why, size, "\"%.64s\": port \"%.32s\" is wrong (allowed range 1..65535)",
+                       text, rest[0] == ':' ? rest + 1 : rest);
         return -1;
     }
     *port = (uint16_t)number;
     return 0;
 }
 
+/* An IPv6 address, perhaps with the name of an interface: "fe80::1%eth0". */
+static bool is_ipv6(const char *host)
+{
+    char address[INET6_ADDRSTRLEN];
+    struct in6_addr unused;
+    size_t length = strcspn(host, "%");
+
+    if (length >= sizeof(address)) return false;
+    memcpy(address, host, length);
+    address[length] = '\0';
+    return inet_pton(AF_INET6, address, &unused) == 1;
+}
+
+/* The host's characters; with a colon among them it can only be an IPv6 address. */
+static int check_host(const char *text, const char *host, char *why, size_t size)
+{
+    for (const char *c = host; *c != '\0'; c++) {
+        if (isalnum((unsigned char)*c) || strchr(".-_:%", *c) != NULL) continue;
+        (void)snprintf(why, size, "\"%.64s\" is no host name", host);
+        return -1;
+    }
+    if (strchr(host, ':') == NULL || is_ipv6(host)) return 0;
+    (void)snprintf(why, size, "\"%.64s\" is neither host[:port] nor an IPv6 address", text);
+    return -1;
+}
+
 /* host, host:port, [address], [address]:port, or an IPv6 address alone. */
 static int parse_address(const char *text, char *host, size_t host_size, uint16_t *port, char *why,
                          size_t size)
 {
+    const char *start = text;
     const char *rest;
     size_t length;
 
@@ -36,8 +65,8 @@ static int parse_address(const char *text, char *host, size_t host_size, uint16_
             (void)snprintf(why, size, "\"%.64s\" has no closing bracket", text);
             return -1;
         }
-        text++;
-        length = (size_t)(close - text);
+        start++;
+        length = (size_t)(close - start);
         rest = close + 1;
     } else {
         const char *colon = strchr(text, ':');
@@ -47,18 +76,15 @@ static int parse_address(const char *text, char *host, size_t host_size, uint16_
     }
     if (length == 0 || length >= host_size) {
         (void)snprintf(why, size,
-                       "host name is missing or too long (allowed range 1..%zu characters)",
-                       host_size - 1);
+                       "\"%.64s\": the host name is missing or too long (allowed range 1..%zu "
+                       "characters)",
+                       text, host_size - 1);
         return -1;
     }
-    for (size_t i = 0; i < length; i++) {
-        if (isalnum((unsigned char)text[i]) || strchr(".-_:%", text[i]) != NULL) continue;
-        (void)snprintf(why, size, "\"%.64s\" is no host name", text);
-        return -1;
-    }
-    memcpy(host, text, length);
+    memcpy(host, start, length);
     host[length] = '\0';
-    return parse_port(rest, port, why, size);
+    if (check_host(text, host, why, size) != 0) return -1;
+    return parse_port(text, rest, port, why, size);
 }
 
 static int parse_part(const char *part, struct mgm_connectstring *out, char *why, size_t size)
