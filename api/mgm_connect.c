@@ -67,20 +67,21 @@ static int bind_local(int descriptor, int family, const struct mgm_connectstring
 }
 
 /* A connected socket or -1 with errno's text in `why`. */
-static int connect_one(const struct addrinfo *address, const struct mgm_connectstring *target,
-                       char *why, size_t size)
+static int connect_one(const struct addrinfo *address, const ndb_mgm_handle_t *handle, char *why,
+                       size_t size)
 {
+    uint32_t wait_ms = handle->timeout_ms < CONNECT_MS ? handle->timeout_ms : CONNECT_MS;
     int descriptor = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int error = 0;
     int one = 1;
     socklen_t length = sizeof(error);
 
-    if (descriptor < 0 || bind_local(descriptor, address->ai_family, target) != 0) {
+    if (descriptor < 0 || bind_local(descriptor, address->ai_family, &handle->target) != 0) {
         error = errno;
     } else if (connect(descriptor, address->ai_addr, address->ai_addrlen) != 0) {
         error = errno;
         if (error == EINPROGRESS) {
-            int rc = wait_for(descriptor, POLLOUT, mgm_now_ms() + CONNECT_MS);
+            int rc = wait_for(descriptor, POLLOUT, mgm_now_ms() + wait_ms);
             if (rc == 0)
                 error = ETIMEDOUT;
             else if (rc < 0 || getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) != 0)
@@ -117,7 +118,7 @@ int ndb_mgm_connect_to(ndb_mgm_handle_t *handle, uint32_t index)
                         gai_strerror(rc));
     }
     for (const struct addrinfo *at = list; at != NULL && handle->socket < 0; at = at->ai_next) {
-        handle->socket = connect_one(at, &handle->target, why, sizeof(why));
+        handle->socket = connect_one(at, handle, why, sizeof(why));
     }
     freeaddrinfo(list);
     if (handle->socket < 0) {
@@ -131,15 +132,39 @@ int ndb_mgm_connect_to(ndb_mgm_handle_t *handle, uint32_t index)
     return 0;
 }
 
+/* The reason why the one that was connected does not count, with its address. */
+static void say_where(ndb_mgm_handle_t *handle)
+{
+    const struct mgm_address *address = &handle->target.addresses[handle->connected];
+    const char *says = handle->reply.has_command ? mgm_command(&handle->reply) : "";
+    char why[400];
+
+    if (says[0] != '\0' && strcmp(says, "check connection reply") != 0)
+        (void)snprintf(why, sizeof(why), "it is no management server: it says \"%.60s\"", says);
+    else
+        (void)snprintf(why, sizeof(why), "%.300s", handle->error_text);
+    (void)mgm_fail(handle, handle->error, "%.200s port %u: %s", address->host, address->port, why);
+}
+
 /* A server closes the connection of who has nothing to say; with several to choose from, one that
  * does not answer is as good as none. */
 static bool answers(ndb_mgm_handle_t *handle)
 {
     uint64_t wait = handle->target.count < 2 ? handle->timeout_ms : PROBE_MS;
 
+    mgm_parser_reset(&handle->reply);
     if (mgm_call(handle, wait, "check connection") == 0) return true;
     if (handle->socket >= 0) (void)ndb_mgm_disconnect(handle);
+    say_where(handle);
     return false;
+}
+
+/* What is wrong with one address goes behind what was wrong with those before it. */
+static void gather(ndb_mgm_handle_t *handle, char *all, size_t size)
+{
+    size_t used = strlen(all);
+
+    (void)snprintf(all + used, size - used, "%s%.500s", used > 0 ? "; " : "", handle->error_text);
 }
 
 int ndb_mgm_connect(ndb_mgm_handle_t *handle, int retries, uint32_t delay_s)
@@ -147,9 +172,12 @@ int ndb_mgm_connect(ndb_mgm_handle_t *handle, int retries, uint32_t delay_s)
     if (ndb_mgm_is_connected(handle))
         return mgm_fail(handle, NDB_MGM_ALREADY_CONNECTED, "Already connected");
     for (int round = 0;; round++) {
+        char all[2 * sizeof(handle->error_text)] = "";
         for (uint32_t i = 0; i < handle->target.count; i++) {
             if (ndb_mgm_connect_to(handle, i) == 0 && answers(handle)) return 0;
+            gather(handle, all, sizeof(all));
         }
+        (void)mgm_fail(handle, handle->error, "%s", all);
         if (retries >= 0 && round >= retries) return -1;
         struct timespec pause = {.tv_sec = (time_t)delay_s,
                                  .tv_nsec = delay_s == 0 ? 100000000 : 0};

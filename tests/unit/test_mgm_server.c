@@ -3,6 +3,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/mgm_server.h"
 
+#include <pthread.h>
+
 /* ---- tests ---- */
 
 static void node_ids_are_given_once(void **state)
@@ -408,6 +410,70 @@ static void a_start_that_takes_long_is_logged(void **state)
 
 #define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
+/* A listener on a free port of 127.0.0.1. */
+static int listen_somewhere(uint16_t *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t size = sizeof(address);
+    int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(bind(descriptor, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(descriptor, 4), 0);
+    assert_int_equal(getsockname(descriptor, (struct sockaddr *)&address, &size), 0);
+    *port = ntohs(address.sin_port);
+    return descriptor;
+}
+
+static void *greet(void *context)
+{
+    static const char greeting[] = "SSH-2.0-Something\r\n";
+    int peer = accept(*(const int *)context, NULL, NULL);
+
+    (void)send(peer, greeting, sizeof(greeting) - 1, MSG_NOSIGNAL);
+    (void)shutdown(peer, SHUT_WR);
+    return (void *)(intptr_t)peer;
+}
+
+/* Each address that does not count is named with its own reason. */
+static void reasons_have_their_address(void **state)
+{
+    ndb_mgm_handle_t *handle = ndb_mgm_create_handle();
+    uint16_t silent_port;
+    uint16_t greeting_port;
+    int silent = listen_somewhere(&silent_port); /* Nobody accepts. */
+    int greeting = listen_somewhere(&greeting_port);
+    char text[256];
+    pthread_t thread;
+    void *peer;
+
+    (void)state;
+    ndb_mgm_set_timeout(handle, 300);
+    (void)snprintf(text, sizeof(text), "127.0.0.1:1,127.0.0.1:%u", silent_port);
+    assert_int_equal(ndb_mgm_set_connectstring(handle, text), 0);
+    assert_int_equal(ndb_mgm_connect(handle, 0, 0), -1);
+    (void)snprintf(text, sizeof(text),
+                   "127.0.0.1 port 1: Connection refused; 127.0.0.1 port %u: Connection to "
+                   "management server lost: no reply in time",
+                   silent_port);
+    assert_string_equal(ndb_mgm_error_text(handle), text);
+
+    (void)snprintf(text, sizeof(text), "127.0.0.1:%u", greeting_port);
+    assert_int_equal(ndb_mgm_set_connectstring(handle, text), 0);
+    assert_int_equal(pthread_create(&thread, NULL, greet, &greeting), 0);
+    ndb_mgm_set_timeout(handle, 20000);
+    assert_int_equal(ndb_mgm_connect(handle, 0, 0), -1);
+    (void)snprintf(text, sizeof(text),
+                   "127.0.0.1 port %u: it is no management server: it says \"SSH-2.0-Something\"",
+                   greeting_port);
+    assert_string_equal(ndb_mgm_error_text(handle), text);
+    assert_int_equal(pthread_join(thread, &peer), 0);
+    (void)close((int)(intptr_t)peer);
+    (void)close(greeting);
+    (void)close(silent);
+    ndb_mgm_destroy_handle(handle);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,6 +486,7 @@ int main(void)
         WITH_SERVER(data_nodes_are_linked_and_ordered),
         WITH_SERVER(a_dead_data_node_answers_nothing),
         WITH_SERVER(a_start_that_takes_long_is_logged),
+        cmocka_unit_test(reasons_have_their_address),
     };
     (void)signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);
