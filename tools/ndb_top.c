@@ -12,7 +12,6 @@
 
 #include "tools/top_use.h"
 
-#define CALL_MS      5000u
 #define BAR_MIN      10
 #define BAR_MAX      60
 #define COLUMNS_ELSE 80 /* When nobody knows how wide the terminal is. */
@@ -258,7 +257,8 @@ static uint32_t find_node(const struct settings *settings, ndb_mgm_handle_t *mgm
         if (node->type != NDB_MGM_NODE_NDB || node->status != NDB_MGM_STATUS_STARTED) continue;
         if (ask(mgm, node->node_id, look)) return node->node_id;
         /* A call that was given up takes the connection with it. */
-        if (!ndb_mgm_is_connected(mgm) && !tool_connect_mgm(&settings->tool, mgm)) return 0;
+        if (!ndb_mgm_is_connected(mgm) && !tool_connect_mgm(&settings->tool, mgm, NDB_NO_TIMEOUT))
+            return 0;
     }
     (void)fprintf(stderr, "No data node is started and answers.\n");
     return 0;
@@ -316,8 +316,7 @@ static int run(void *context, ndb_mgm_handle_t *mgm)
     sigset_t signals;
 
     if (!isatty(STDOUT_FILENO)) settings->color = false;
-    ndb_mgm_set_timeout(mgm, CALL_MS);
-    if (!tool_connect_mgm(&settings->tool, mgm)) return TOOL_FAILED;
+    if (!tool_connect_mgm(&settings->tool, mgm, NDB_NO_TIMEOUT)) return TOOL_FAILED;
     (void)sigaction(SIGINT, &action, NULL); /* Before it was connected it has shown nothing. */
     (void)sigaction(SIGTERM, &action, NULL);
     (void)sigemptyset(&signals);

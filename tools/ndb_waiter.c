@@ -7,9 +7,10 @@
 
 #include "ndb/mgm.h"
 #include "tools/tool_json.h"
+#include "tools/tool_wait.h"
 
 #define POLL_MS       50 /* Between two looks at the cluster. */
-#define CALL_MS       5000u
+#define CALL_MS_MIN   300u
 #define TIMEOUT_S_MAX 1000000u
 
 struct settings {
@@ -28,7 +29,7 @@ static const struct argp_option options[] = {
     {"no-contact", 'n', NULL, 0, "wait until no data node is in contact", 0},
     {"not-started", KEY_NOT_STARTED, NULL, 0, "wait until they wait for START", 0},
     {"single-user", KEY_SINGLE_USER, NULL, 0, "wait for single user mode", 0},
-    {"timeout", 't', "SECONDS", 0, "longest wait (120)", 0},
+    {"timeout", 't', "SECONDS", 0, "longest wait, that for a management server included (120)", 0},
     {"wait-nodes", 'w', "ID,...", 0, "wait for these nodes only", 0},
     {"nowait-nodes", KEY_NOWAIT, "ID,...", 0, "wait for all but these nodes", 0},
     {"verbose", 'v', "0|1|2", 0, "how much to print (1)", 0},
@@ -150,22 +151,64 @@ static void print_json(const struct tool *tool, const struct ndb_mgm_cluster_sta
     tool_json_end(tool, object);
 }
 
-/* Waits; a lost connection is made again within the time. */
-static int wait_for_state(const struct settings *settings, ndb_mgm_handle_t *mgm)
+/* The nodes that are not as wanted, behind what has just been printed on standard error. */
+static void print_others(const struct settings *settings,
+                         const struct ndb_mgm_cluster_state *cluster)
+{
+    const char *before = ": ";
+
+    for (uint32_t i = 0; i < cluster->count; i++) {
+        const struct ndb_mgm_node_state *node = &cluster->nodes[i];
+        if (!is_waited_for(settings, node) || node->status == settings->wanted) continue;
+        (void)fprintf(stderr, "%snode %u is %s", before, node->node_id,
+                      ndb_mgm_status_name(node->status));
+        before = ", ";
+    }
+    if (before[0] == ':') (void)fputs(": there is no such node", stderr);
+}
+
+static void print_not_reached(const struct settings *settings, ndb_mgm_handle_t *mgm,
+                              const struct ndb_mgm_cluster_state *cluster)
+{
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "Not all nodes are %s after %u s", ndb_mgm_status_name(settings->wanted),
+                  settings->timeout_s);
+    if (ndb_mgm_is_connected(mgm))
+        print_others(settings, cluster);
+    else
+        (void)fprintf(stderr, ": no management server: %s", ndb_mgm_error_text(mgm));
+    (void)fputc('\n', stderr);
+}
+
+/* Asks for the nodes' states; a lost connection is made again. False: no answer. */
+static bool ask(ndb_mgm_handle_t *mgm, struct ndb_mgm_cluster_state *cluster, uint64_t end_ms,
+                struct tool_wait *wait)
+{
+    uint64_t now = now_ms();
+    uint64_t left = end_ms > now + CALL_MS_MIN ? end_ms - now : CALL_MS_MIN;
+
+    if (ndb_mgm_is_connected(mgm) || tool_try_mgm(mgm, end_ms)) {
+        ndb_mgm_set_timeout(mgm, left < TOOL_CALL_MS ? (uint32_t)left : TOOL_CALL_MS);
+        if (ndb_mgm_get_status(mgm, cluster) == 0) {
+            tool_wait_for(wait, "%s", "");
+            return true;
+        }
+    }
+    tool_wait_for(wait, "a management server: %s", ndb_mgm_error_text(mgm));
+    return false;
+}
+
+/* Waits until `end_ms`. */
+static int wait_for_state(const struct settings *settings, ndb_mgm_handle_t *mgm, uint64_t end_ms)
 {
     static struct ndb_mgm_cluster_state cluster;
     enum ndb_mgm_node_status last[NDB_MGM_NODES_MAX + 1] = {0};
-    uint64_t end_ms = now_ms() + (uint64_t)settings->timeout_s * 1000;
+    struct tool_wait *wait = tool_wait_begin(settings->tool.name);
     uint64_t clock_ms = 0;
     bool reached = false;
 
     for (;;) {
-        if (!ndb_mgm_is_connected(mgm)) (void)ndb_mgm_connect(mgm, 0, 0);
-        if (ndb_mgm_is_connected(mgm) && ndb_mgm_get_status(mgm, &cluster) == 0) {
-            reached = look(settings, &cluster, last);
-        } else {
-            (void)ndb_mgm_disconnect(mgm);
-        }
+        reached = ask(mgm, &cluster, end_ms, wait) && look(settings, &cluster, last);
         if (reached || now_ms() >= end_ms) break;
         if (now_ms() >= clock_ms) {
             print_clock(settings);
@@ -173,31 +216,24 @@ static int wait_for_state(const struct settings *settings, ndb_mgm_handle_t *mgm
         }
         (void)nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
     }
-    if (settings->tool.format == TOOL_JSON) {
-        print_json(&settings->tool, &cluster, reached);
-    } else if (!reached) {
-        (void)fflush(stdout);
-        (void)fprintf(stderr, "Not all nodes are %s after %u s\n",
-                      ndb_mgm_status_name(settings->wanted), settings->timeout_s);
-    }
+    tool_wait_end(wait);
+    if (settings->tool.format == TOOL_JSON) print_json(&settings->tool, &cluster, reached);
+    if (!reached) print_not_reached(settings, mgm, &cluster);
     return reached ? TOOL_OK : TOOL_FAILED;
 }
 
 static int run(void *context, ndb_mgm_handle_t *mgm)
 {
     const struct settings *settings = context;
-    const char *environment = getenv("NDB_CONNECTSTRING");
+    uint64_t limit_ms = (uint64_t)settings->timeout_s * 1000;
+    uint64_t end_ms = now_ms() + limit_ms;
 
-    ndb_mgm_set_timeout(mgm, CALL_MS);
     if (settings->verbose > 0 && settings->tool.format == TOOL_TEXT) {
-        printf("Connecting to management server at %s\n", settings->tool.connect_string != NULL
-                                                              ? settings->tool.connect_string
-                                                          : environment != NULL ? environment
-                                                                                : "localhost:1186");
+        printf("Connecting to management server at %s\n", tool_servers(&settings->tool));
         (void)fflush(stdout);
     }
-    return tool_connect_mgm(&settings->tool, mgm) ? wait_for_state(settings, mgm)
-                                                  : TOOL_NOT_CONNECTED;
+    if (!tool_connect_mgm(&settings->tool, mgm, (uint32_t)limit_ms)) return TOOL_NOT_CONNECTED;
+    return wait_for_state(settings, mgm, end_ms);
 }
 
 int main(int argc, char **argv)

@@ -8,10 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#define NODE_ID_MAX    255u
-#define GRACE_MS       2000u /* For the rest, when the first data node is ready. */
-#define CONNECT_MS_MIN 1000u
-#define DATABASE_MAX   64u
+#define NODE_ID_MAX  255u
+#define DATABASE_MAX 64u
 
 enum { KEY_NODE_ID = 0x800, KEY_RETRIES, KEY_DELAY, KEY_FORMAT };
 
@@ -150,73 +148,6 @@ void tool_print_error(const ndb_error_t *error)
     (void)fflush(stdout);
     (void)fprintf(stderr, "%d: %s%s%s\n", error->code, error->text, detail ? ": " : "",
                   detail ? error->detail : "");
-}
-
-static uint32_t connect_timeout_ms(const struct tool *tool)
-{
-    if (tool->retries < 0) return NDB_NO_TIMEOUT;
-    uint64_t wait_ms = (uint64_t)tool->retries * tool->delay_s * 1000;
-    if (wait_ms < CONNECT_MS_MIN) return CONNECT_MS_MIN;
-    return wait_ms >= NDB_NO_TIMEOUT ? NDB_NO_TIMEOUT - 1 : (uint32_t)wait_ms;
-}
-
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-/* One ready node is enough to work with; the others are given a short time to follow. */
-static bool wait_for_nodes(struct tool *tool)
-{
-    uint64_t end_ms = now_ms() + TOOL_READY_MS;
-
-    do {
-        int missing = ndb_connection_wait_until_ready(tool->connection, GRACE_MS);
-        if (missing >= 0) return true;
-    } while (now_ms() < end_ms);
-    (void)fprintf(stderr, "Cluster nodes not ready in %u seconds.\n", TOOL_READY_MS / 1000);
-    return false;
-}
-
-bool tool_connect(struct tool *tool)
-{
-    struct ndb_connection_options settings = {
-        .name = tool->name, .node_id = tool->node_id, .default_timeout_ms = TOOL_TIMEOUT_MS};
-    ndb_error_t error;
-
-    tool->connection = ndb_connection_create(tool->connect_string, &settings);
-    if (tool->connection == NULL) {
-        (void)fprintf(stderr, "Out of memory.\n");
-        return false;
-    }
-    if (ndb_connection_connect(tool->connection, connect_timeout_ms(tool)) != 0) {
-        (void)fprintf(stderr, "Unable to connect to management server.\n");
-        ndb_connection_error(tool->connection, &error);
-        tool_print_error(&error);
-        return false;
-    }
-    if (!wait_for_nodes(tool)) return false;
-    tool->ndb = ndb_open(tool->connection, tool->database);
-    if (tool->ndb == NULL) {
-        ndb_connection_error(tool->connection, &error);
-        tool_print_error(&error);
-        return false;
-    }
-    return true;
-}
-
-bool tool_connect_mgm(const struct tool *tool, ndb_mgm_handle_t *handle)
-{
-    ndb_mgm_set_name(handle, tool->name);
-    if (ndb_mgm_set_connectstring(handle, tool->connect_string) == 0 &&
-        ndb_mgm_connect(handle, tool->retries, tool->delay_s) == 0)
-        return true;
-    (void)fprintf(stderr, "Unable to connect to management server.\n%d: %s\n",
-                  ndb_mgm_error_code(handle), ndb_mgm_error_text(handle));
-    return false;
 }
 
 static int ask(struct tool *tool)

@@ -1,0 +1,103 @@
+#!/bin/bash
+# waiting.sh -- a tool that waits says for what and why; one that does not have to says nothing.
+# SPDX-License-Identifier: GPL-2.0-only
+source "$(dirname "$0")/cluster.sh"
+
+dead=127.0.0.1:$(free_port)
+
+# lines FILE PATTERN COUNT: so many lines match.
+lines() { [ "$(grep -cE -- "$2" "$BOX/$1")" = "$3" ] || fail "not $3 lines match '$2': $(cat "$BOX/$1")"; }
+
+say "no management server: one line, then the end"
+want 1 "$BIN/ndb_desc" -c "$dead" --connect-retries=1 --connect-retry-delay=2 t
+lines err "^ndb_desc: waits for a management server: 127\.0\.0\.1 port ${dead#*:}: Connection refused$" 1
+want_text err "^4269: .*127\.0\.0\.1 port ${dead#*:}: Connection refused$"
+want 3 "$BIN/ndb_waiter" -c "$dead" --timeout=2
+lines err "^ndb_waiter: waits for a management server: 127\.0\.0\.1 port ${dead#*:}: Connection refused$" 1
+want_text err "^1011: 127\.0\.0\.1 port ${dead#*:}: Connection refused$"
+want 3 "$BIN/ndb_waiter" -c "$dead" --connect-retries=0 # Tried once: that takes no second.
+lines err 'waits for' 0
+want 1 "$BIN/ndb_top" -c "$dead,localhost:${dead#*:}" --connect-retries=1 --connect-retry-delay=2
+want_text err "^ndb_top: waits for .* 127\.0\.0\.1 port ${dead#*:}: Connection refused; localhost port ${dead#*:}: "
+
+say "somebody else listens there"
+/usr/bin/python3 - "$BOX/port" <<'PYTHON' &
+import socket, sys
+server = socket.socket()
+server.bind(("127.0.0.1", 0))
+server.listen(9)
+open(sys.argv[1], "w").write("%d\n" % server.getsockname()[1])
+while True:
+    client, _ = server.accept()
+    client.sendall(b"220 mail ready\r\n\r\n")
+PYTHON
+PIDS+=($!)
+stranger=$!
+for _ in $(seq 900); do
+    [ -s "$BOX/port" ] && break
+    sleep 0.1
+done
+want 3 "$BIN/ndb_waiter" -c "127.0.0.1:$(cat "$BOX/port")" --timeout=3
+want_text err '^ndb_waiter: waits for a management server: 127\.0\.0\.1 port [0-9]+: it is no management server: it says "220 mail ready'
+kill "$stranger" # It is not one of the cluster's programs.
+
+say "on a terminal the line changes and goes"
+script -qec "$BIN/ndb_waiter -c $dead --timeout=3" /dev/null >"$BOX/terminal" 2>&1
+grep -qE $'\r\033\\[Kndb_waiter: waits since [12] s for a management server: 127' "$BOX/terminal" || fail "no line that changes: $(cat -v "$BOX/terminal")"
+grep -qE $'\r\033\\[KUnable to connect to management server' "$BOX/terminal" || fail "the line stays: $(cat -v "$BOX/terminal")"
+
+say "no data node is ready: what they do is told, and the tool goes on when one is"
+for try in 1 2 3; do
+    write_config 1 1
+    start_mgm --initial
+    wait_mgm && break
+    [ "$try" -lt 3 ] || die "the management server does not start"
+done
+run "$BIN/ndb_show_tables" >"$BOX/tool.out" 2>"$BOX/tool.err" &
+tool=$!
+wait_text tool.err "^ndb_show_tables: waits for a data node of the cluster at $CS: none of 1 is ready \(node 1: NO_CONTACT\)$"
+start_node 1
+wait "$tool" || fail "ndb_show_tables ends with $?: $(cat "$BOX/tool.err")"
+grep -q '^id ' "$BOX/tool.out" || fail "no list: $(cat "$BOX/tool.out")"
+want 0 "$BIN/ndb_waiter" --timeout=100
+
+say "a node id that another one has"
+"$BIN/ndb_show_tables" --ndb-nodeid=3 --loops=100000 >/dev/null 2>&1 &
+holder=$!
+PIDS+=("$holder")
+for _ in $(seq 900); do
+    "$BIN/ndb_mgm" -e SHOW | grep -qE 'id=3.*127\.0\.0\.1' && break
+    sleep 0.1
+done
+run "$BIN/ndb_show_tables" --ndb-nodeid=3 >"$BOX/tool.out" 2>"$BOX/tool.err" &
+tool=$!
+wait_text tool.err "^ndb_show_tables: waits for a node id from the management server at $CS: .*node id 3 is already in use"
+kill "$holder"
+wait "$tool" || fail "ndb_show_tables ends with $?: $(cat "$BOX/tool.err")"
+want 1 "$BIN/ndb_show_tables" --ndb-nodeid=1 # Of another kind: no wait.
+want_text err '^No node id from the management server'
+want_text err '^1704: .*node id 1 is not configured as '
+lines err 'waits for' 0
+
+say "ndb_waiter says which nodes are not as wanted"
+want 1 "$BIN/ndb_waiter" --not-started --timeout=1
+want_text err '^Not all nodes are NOT_STARTED after 1 s: node 1 is STARTED$'
+want 1 "$BIN/ndb_waiter" --wait-nodes=7 --timeout=1
+want_text err '^Not all nodes are STARTED after 1 s: there is no such node$'
+want 1 "$BIN/ndb_waiter" --no-contact --timeout=1 --format=json
+one_line
+want_text out '"reached": ?false'
+want_text err 'node 1 is STARTED$'
+
+say "ndb_waiter: the management server goes, and comes back"
+run "$BIN/ndb_waiter" --no-contact --timeout=140 >"$BOX/tool.out" 2>"$BOX/tool.err" &
+tool=$!
+wait_text tool.out '^Node 1: STARTED \(waiting for NO_CONTACT\)$'
+kill "$MGM_PID"
+ended "$MGM_PID" || fail "the management server ends with exit code $?"
+wait_text tool.err "^ndb_waiter: waits for a management server: 127\.0\.0\.1 port ${CS#*:}: Connection refused$"
+start_mgm
+wait_mgm || fail "the management server does not start again"
+want 0 "$BIN/ndb_mgm" -e 'ALL STOP'
+wait "$tool" || fail "ndb_waiter ends with $?: $(cat "$BOX/tool.err")"
+ended "${NODE_PIDS[1]}" || fail "node 1 ends with exit code $?"
