@@ -272,7 +272,7 @@ static int delete_all(void *context, char **argv, cJSON *list)
         cJSON_AddNumberToObject(entry, "deleted", (double)deleted);
         cJSON_AddItemToArray(list, entry);
     } else {
-        (void)putchar('\n');
+        printf("\n%s: %" PRIu64 " row%s deleted\n", name, deleted, deleted == 1 ? "" : "s");
     }
     return TOOL_OK;
 }

@@ -18,13 +18,15 @@ struct settings {
 
 #define TYPE_SYSTEM_TABLE  1u
 #define TYPE_TABLE         2u
+#define TYPE_UNIQUE_INDEX  3u
 #define TYPE_ORDERED_INDEX 6u
 
 static const struct argp_option options[] = {
     {"database", 'd', "NAME", 0, "only tables of this database (default: all)", 0},
     {"fully-qualified", 'f', NULL, 0, "print names as database/schema/table", 0},
     {"parsable", 'p', NULL, 0, "TAB separated, quoted, without heading", 0},
-    {"type", 't', "N", 0, "only objects of this type: 1 system tables, 2 tables, 6 ordered indexes",
+    {"type", 't', "N", 0,
+     "only objects of this type: 1 system tables, 2 tables, 3 unique indexes, 6 ordered indexes",
      0},
     {"loops", 'l', "N", 0, "print N times, a second apart (1)", 0},
     {0},
@@ -98,7 +100,7 @@ static bool is_wanted(const struct settings *settings, const struct parts *parts
 /* A line of the list: a table, or one of its indexes. */
 struct object {
     uint32_t id;
-    const char *type, *state;
+    const char *type, *state, *logging;
     const char *database, *schema, *name;
     char full[300]; /* All three. */
 };
@@ -106,15 +108,15 @@ struct object {
 static void print_text(const struct settings *settings, const struct object *o)
 {
     if (settings->parsable && settings->fully_qualified) {
-        printf("%u\t'%s'\t'%s'\t'Yes'\t'%s'\n", o->id, o->type, o->state, o->full);
+        printf("%u\t'%s'\t'%s'\t'%s'\t'%s'\n", o->id, o->type, o->state, o->logging, o->full);
     } else if (settings->parsable) {
-        printf("%u\t'%s'\t'%s'\t'Yes'\t'%s'\t'%s'\t'%s'\n", o->id, o->type, o->state, o->database,
-               o->schema, o->name);
+        printf("%u\t'%s'\t'%s'\t'%s'\t'%s'\t'%s'\t'%s'\n", o->id, o->type, o->state, o->logging,
+               o->database, o->schema, o->name);
     } else if (settings->fully_qualified) {
-        printf("%-5u %-20s %-8s %-7s %s\n", o->id, o->type, o->state, "Yes", o->full);
+        printf("%-5u %-20s %-8s %-7s %s\n", o->id, o->type, o->state, o->logging, o->full);
     } else {
-        printf("%-5u %-20s %-8s %-7s %-12s %-8s %s\n", o->id, o->type, o->state, "Yes", o->database,
-               o->schema, o->name);
+        printf("%-5u %-20s %-8s %-7s %-12s %-8s %s\n", o->id, o->type, o->state, o->logging,
+               o->database, o->schema, o->name);
     }
 }
 
@@ -125,6 +127,7 @@ static cJSON *object_json(cJSON *list, const struct object *o)
     cJSON_AddNumberToObject(object, "id", o->id);
     cJSON_AddStringToObject(object, "type", o->type);
     cJSON_AddStringToObject(object, "state", o->state);
+    cJSON_AddStringToObject(object, "logging", o->logging);
     cJSON_AddStringToObject(object, "database", o->database);
     cJSON_AddStringToObject(object, "schema", o->schema);
     cJSON_AddStringToObject(object, "name", o->name);
@@ -133,12 +136,14 @@ static cJSON *object_json(cJSON *list, const struct object *o)
 }
 
 static void show_table(const struct settings *settings, cJSON *list,
-                       const struct ndb_table_entry *entry, const struct parts *parts)
+                       const struct ndb_table_entry *entry, const struct parts *parts,
+                       const char *logging)
 {
     bool system = strcmp(parts->database, "sys") == 0; /* The counters of ndb_auto_increment(). */
     struct object o = {.id = entry->table_id,
                        .type = system ? "SystemTable" : "UserTable",
                        .state = state_name(entry->state),
+                       .logging = logging,
                        .database = parts->database,
                        .schema = parts->schema,
                        .name = parts->table};
@@ -155,29 +160,50 @@ static void show_table(const struct settings *settings, cJSON *list,
     cJSON_AddNumberToObject(object, "fragments", entry->fragments);
 }
 
-/* Indexes are a part of their table, and have its number. One that has gone meanwhile has none. */
-static void show_indexes(const struct settings *settings, cJSON *list,
-                         const struct ndb_table_entry *entry)
+/* A unique index is a hidden table, and has its number and log. An ordered one is a part of its
+ * table, has that one's number, and is made anew at each start: it has no log. */
+static void show_index(const struct settings *settings, cJSON *list,
+                       const struct ndb_table_entry *entry, const struct ndb_index_info *index,
+                       const char *logging)
+{
+    bool unique = index->table_id != 0;
+    uint32_t type = unique ? TYPE_UNIQUE_INDEX : TYPE_ORDERED_INDEX;
+    struct object o = {.id = unique ? index->table_id : entry->table_id,
+                       .type = unique ? "UniqueHashIndex" : "OrderedIndex",
+                       .state = "Online",
+                       .logging = unique ? logging : "No",
+                       .database = "sys",
+                       .schema = "def",
+                       .name = index->name};
+
+    if (settings->type != 0 && settings->type != type) return;
+    (void)snprintf(o.full, sizeof(o.full), "sys/def/%u/%s", entry->table_id, index->name);
+    if (settings->tool.format == TOOL_TEXT)
+        print_text(settings, &o);
+    else
+        cJSON_AddStringToObject(object_json(list, &o), "table", entry->name);
+}
+
+/* The table and its indexes; of one that has gone meanwhile only what the list says. */
+static void show_all(const struct settings *settings, cJSON *list,
+                     const struct ndb_table_entry *entry, const struct parts *parts)
 {
     ndb_t *ndb = settings->tool.ndb;
+    struct ndb_table_info info;
     struct ndb_index_info index;
+    const char *logging = "-";
 
-    if (settings->type != 0 && settings->type != TYPE_ORDERED_INDEX) return;
     ndb_table_invalidate(ndb, entry->name); /* Of the last time. */
     struct ndb_table *table = ndb_table_open(ndb, entry->name, 0);
-    for (uint32_t i = 0; table != NULL && ndb_table_index(table, i, &index) == 0; i++) {
-        struct object o = {.id = entry->table_id,
-                           .type = "OrderedIndex",
-                           .state = "Online",
-                           .database = "sys",
-                           .schema = "def",
-                           .name = index.name};
-        (void)snprintf(o.full, sizeof(o.full), "sys/def/%u/%s", entry->table_id, index.name);
-        if (settings->tool.format == TOOL_TEXT)
-            print_text(settings, &o);
-        else
-            cJSON_AddStringToObject(object_json(list, &o), "table", entry->name);
+    if (table != NULL) {
+        ndb_table_describe(table, &info);
+        logging = info.logging ? "Yes" : "No";
     }
+    show_table(settings, list, entry, parts, logging);
+    for (uint32_t i = 0; table != NULL && ndb_table_unique(table, i, &index) == 0; i++)
+        show_index(settings, list, entry, &index, logging);
+    for (uint32_t i = 0; table != NULL && ndb_table_index(table, i, &index) == 0; i++)
+        show_index(settings, list, entry, &index, logging);
     ndb_table_release(table);
 }
 
@@ -207,8 +233,7 @@ static int show(const struct settings *settings)
         struct parts parts;
         split_name(entries[i].name, &parts);
         if (!is_wanted(settings, &parts)) continue;
-        show_table(settings, list, &entries[i], &parts);
-        show_indexes(settings, list, &entries[i]);
+        show_all(settings, list, &entries[i], &parts);
     }
     tool_json_end(&settings->tool, list);
     ndb_list_free(entries);

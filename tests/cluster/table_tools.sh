@@ -17,8 +17,10 @@ say "ndb_delete_all"
 load
 want 0 "$BIN/ndb_delete_all" -d test awkward
 want_text out '^Deleting all from awkward \(non-transactional\) \.\.\.$'
+want_text out '^awkward: 5000 rows deleted$'
 has_rows awkward 0
 want 0 "$BIN/ndb_delete_all" -d test awkward # An empty table is one, too.
+want_text out '^awkward: 0 rows deleted$'
 load
 want 0 "$BIN/ndb_delete_all" -t --tupscan --format=json test.awkward
 want_text out '"deleted":[[:space:]]*5000'
@@ -180,11 +182,21 @@ want_text err 'line 1, column 44: .*expected HASH'
 want 1 "$BIN/ndb_create_index" -d test -e "CREATE INDEX x USING HASH ON indexed (b)"
 want_text err 'line 1, column 22: .*expected BTREE'
 want 0 "$BIN/ndb_show_tables" -p -f -d test indexed
-want_text out "^[0-9]+	'OrderedIndex'	'Online'	'Yes'	'sys/def/[0-9]+/by_c'$"
+want_text out "^[0-9]+	'OrderedIndex'	'Online'	'No'	'sys/def/[0-9]+/by_c'$"
 want 0 "$BIN/ndb_show_tables" -t 6
-want_text out '^[0-9]+ +OrderedIndex +Online +Yes +sys +def +by_c_b$'
+want_text out '^[0-9]+ +OrderedIndex +Online +No +sys +def +by_c_b$'
 want_text out '^id +type'
 if grep -q UserTable "$BOX/out"; then fail "--type=6 lists tables"; fi
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE with_unique (a INT PRIMARY KEY, b INT UNIQUE, INDEX i (a)) COMMENT='NDB_TABLE=NOLOGGING=1'"
+want 0 "$BIN/ndb_show_tables" -t 3
+want_text out '^[0-9]+ +UniqueHashIndex +Online +No +sys +def +b$'
+if grep -qE 'UserTable|OrderedIndex' "$BOX/out"; then fail "--type=3 lists others: $(cat "$BOX/out")"; fi
+want 0 "$BIN/ndb_show_tables" -p -f with_unique
+want_text out "^[0-9]+	'UserTable'	'Online'	'No'	'test/def/with_unique'$"
+want_text out "^[0-9]+	'UniqueHashIndex'	'Online'	'No'	'sys/def/[0-9]+/b'$"
+want_text out "^[0-9]+	'OrderedIndex'	'Online'	'No'	'sys/def/[0-9]+/i'$"
+[ "$(cut -f1 "$BOX/out" | sort -u | wc -l)" = 2 ] || fail "the unique index has no number of its own: $(cat "$BOX/out")"
+want 0 "$BIN/ndb_drop_table" -d test with_unique
 want 0 "$BIN/ndb_show_tables" --format=json -d test indexed
 want_text out '"table":	"test/def/indexed"'
 want 0 "$BIN/ndb_drop_index" -d test indexed by_c
