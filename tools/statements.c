@@ -68,36 +68,6 @@ static char *read_file(const struct tool *tool, const char *path)
     return text;
 }
 
-/* The line of the whole text that is meant, with a caret under the column. */
-static void show_position(const char *all, const char *statement, const struct ndb_sql_error *where)
-{
-    const char *start = statement;
-    uint32_t line = 1;
-
-    for (const char *p = all; p < statement; p++)
-        line += *p == '\n';
-    for (uint32_t i = 1; i < where->line && *start != '\0'; i++) {
-        start += strcspn(start, "\n");
-        start += *start == '\n';
-        line++;
-    }
-    uint32_t column = where->column;
-    if (where->line == 1) { /* The statement may begin in the middle of a line. */
-        while (start > all && start[-1] != '\n') {
-            start--;
-            column += ((unsigned char)*start & 0xC0) != 0x80;
-        }
-    }
-    (void)fprintf(stderr, "line %u, column %u: %s\n%.*s\n", line, column, where->message,
-                  (int)strcspn(start, "\n"), start);
-    for (uint32_t i = 1; i < column && *start != '\0' && *start != '\n'; start++) {
-        if (((unsigned char)*start & 0xC0) == 0x80) continue; /* Continues a character. */
-        (void)fputc(*start == '\t' ? '\t' : ' ', stderr);
-        i++;
-    }
-    (void)fprintf(stderr, "^\n");
-}
-
 static int execute(struct settings *settings, const char *all, const char *statement, size_t size)
 {
     struct ndb_sql_error where = {0};
@@ -107,8 +77,7 @@ static int execute(struct settings *settings, const char *all, const char *state
     int result = settings->what->execute(&settings->tool, sql, &where);
     free(sql);
     if (result == 0) return TOOL_OK;
-    tool_print_error(ndb_error(settings->tool.ndb));
-    if (where.line > 0) show_position(all, statement, &where);
+    tool_print_sql_error(ndb_error(settings->tool.ndb), &where, all, statement);
     return TOOL_FAILED;
 }
 

@@ -150,6 +150,76 @@ void tool_print_error(const ndb_error_t *error)
                   detail ? error->detail : "");
 }
 
+/* Where in the whole text a statement is wrong. */
+struct place {
+    const char *line_start;
+    uint32_t line, column;
+};
+
+static struct place find_place(const struct ndb_sql_error *where, const char *all,
+                               const char *statement)
+{
+    struct place place = {.line_start = statement, .line = 1, .column = where->column};
+
+    for (const char *p = all; p < statement; p++)
+        place.line += *p == '\n';
+    for (uint32_t i = 1; i < where->line && *place.line_start != '\0'; i++) {
+        place.line_start += strcspn(place.line_start, "\n");
+        place.line_start += *place.line_start == '\n';
+        place.line++;
+    }
+    if (where->line > 1) return place;
+    while (place.line_start > all && place.line_start[-1] != '\n') {
+        place.line_start--; /* The statement begins in the middle of a line. */
+        place.column += ((unsigned char)*place.line_start & 0xC0) != 0x80;
+    }
+    return place;
+}
+
+/* The line that is meant, with a caret under the column. */
+static void print_place(const struct place *place)
+{
+    const char *at = place->line_start;
+
+    (void)fprintf(stderr, "%.*s\n", (int)strcspn(at, "\n"), at);
+    for (uint32_t i = 1; i < place->column && *at != '\0' && *at != '\n'; at++) {
+        if (((unsigned char)*at & 0xC0) == 0x80) continue; /* Continues a character. */
+        (void)fputc(*at == '\t' ? '\t' : ' ', stderr);
+        i++;
+    }
+    (void)fprintf(stderr, "^\n");
+}
+
+/* A message without the places before it, which are those in the statement. */
+static const char *behind_place(const char *message)
+{
+    int length = 0;
+
+    while (sscanf(message, "line %*u, column %*u: %n", &length) == 0 && length > 0) {
+        message += length;
+        length = 0;
+    }
+    return message;
+}
+
+void tool_print_sql_error(const ndb_error_t *error, const struct ndb_sql_error *where,
+                          const char *all, const char *statement)
+{
+    if (where->line == 0) {
+        tool_print_error(error);
+        return;
+    }
+    struct place place = find_place(where, all, statement);
+    const char *message = behind_place(where->message);
+    bool repeated = strstr(message, error->text) != NULL;
+
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "%d: %s%sline %u, column %u: %s\n", error->code,
+                  repeated ? "" : error->text, repeated ? "" : ": ", place.line, place.column,
+                  message);
+    print_place(&place);
+}
+
 static int ask(struct tool *tool)
 {
     ndb_mgm_handle_t *handle = ndb_mgm_create_handle();
@@ -223,7 +293,7 @@ struct ndb_table *tool_open_table(struct tool *tool, const char *argument)
 
 struct ndb_filter *tool_filter(struct tool *tool, struct ndb_table *table, const char *condition)
 {
-    struct ndb_sql_error where;
+    struct ndb_sql_error where = {0};
     struct ndb_filter *filter = ndb_filter_create(tool->ndb, table);
 
     if (filter == NULL) {
@@ -234,7 +304,7 @@ struct ndb_filter *tool_filter(struct tool *tool, struct ndb_table *table, const
         return filter;
     (void)fflush(stdout);
     (void)fputs("--where: ", stderr);
-    tool_print_error(ndb_filter_error(filter));
+    tool_print_sql_error(ndb_filter_error(filter), &where, condition, condition);
     ndb_filter_free(filter);
     return NULL;
 }

@@ -81,6 +81,10 @@ int tool_close(struct tool *tool, int code);
 
 /* "<code>: <message>[: detail]" on standard error. */
 void tool_print_error(const ndb_error_t *error);
+/* The same of a statement, with the place and the line where it is wrong. `statement` stands in
+ * `all`, which the line and the column are counted from; `where` says where in it. */
+void tool_print_sql_error(const ndb_error_t *error, const struct ndb_sql_error *where,
+                          const char *all, const char *statement);
 /* One number of an option; a wrong one ends the program with exit code 2. */
 uint64_t tool_number(const char *text, uint64_t min, uint64_t max, const char *option,
                      struct argp_state *state);

@@ -97,9 +97,10 @@ want_text err '^721: '
 want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE IF NOT EXISTS t (a INT PRIMARY KEY)"
 printf -- '-- two tables\nCREATE TABLE f1 (a INT PRIMARY KEY);\nCREATE TABLE f2 (a INT PRIMARY KEY,\n  b NONSENSE);\n' >"$BOX/two.sql"
 want 1 "$BIN/ndb_create_table" -d test "$BOX/two.sql"
-want_text err '^line 4, column [0-9]+: '
+want_text err "^4247: .*: line 4, column 5: at 'NONSENSE': expected a column type$"
 want_text err '^  b NONSENSE\);$'
-want_text err '^ +\^$'
+want_text err '^    \^$'
+[ "$(grep -c 'column 5' "$BOX/err")" = 1 ] || fail "the place is told twice: $(cat "$BOX/err")"
 want 0 "$BIN/ndb_show_tables" -d test f1
 want_text out ' f1$'
 want 2 "$BIN/ndb_create_table"
