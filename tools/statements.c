@@ -68,17 +68,42 @@ static char *read_file(const struct tool *tool, const char *path)
     return text;
 }
 
+/* A table that is not in the default database may be in the other one, as for the other tools. */
+static ndb_t *open_else(const struct tool *tool)
+{
+    if (tool->database_given || ndb_error(tool->ndb)->code != TOOL_NO_TABLE) return NULL;
+    return ndb_open(tool->connection, TOOL_ELSE);
+}
+
+/* The same statement with `other` for the tool's ndb_t. True: the first error counts. */
+static bool nor_there(struct settings *settings, ndb_t *other, const char *sql, int *result,
+                      struct ndb_sql_error *where)
+{
+    struct ndb_sql_error first = *where;
+
+    settings->tool.ndb = other;
+    *result = settings->what->execute(&settings->tool, sql, where);
+    if (*result == 0 || ndb_error(other)->code != TOOL_NO_TABLE) return false;
+    *where = first;
+    return true;
+}
+
 static int execute(struct settings *settings, const char *all, const char *statement, size_t size)
 {
+    struct tool *tool = &settings->tool;
     struct ndb_sql_error where = {0};
+    ndb_t *ndb = tool->ndb;
     char *sql = strndup(statement, size);
 
     if (sql == NULL) return TOOL_FAILED;
-    int result = settings->what->execute(&settings->tool, sql, &where);
+    int result = settings->what->execute(tool, sql, &where);
+    ndb_t *other = result == 0 ? NULL : open_else(tool);
+    if (other != NULL && nor_there(settings, other, sql, &result, &where)) tool->ndb = ndb;
     free(sql);
-    if (result == 0) return TOOL_OK;
-    tool_print_sql_error(ndb_error(settings->tool.ndb), &where, all, statement);
-    return TOOL_FAILED;
+    if (result != 0) tool_print_sql_error(ndb_error(tool->ndb), &where, all, statement);
+    tool->ndb = ndb;
+    ndb_close(other);
+    return result == 0 ? TOOL_OK : TOOL_FAILED;
 }
 
 static void print_count(const struct tool *tool, uint32_t executed)

@@ -23,7 +23,10 @@ static const struct argp_option options[] = {
      "how often to try the management servers (12; -1: for ever)", 0},
     {"connect-retry-delay", KEY_DELAY, "SECONDS", 0, "pause between the tries (5)", 0},
     {"connect-delay", 0, NULL, OPTION_ALIAS, NULL, 0},
-    {"database", 'd', "NAME", 0, "database of tables named without one (" TOOL_DATABASE ")", 0},
+    {"database", 'd', "NAME", 0,
+     "database of tables named without one (" TOOL_DATABASE "; tables that are only in " TOOL_ELSE
+     " are found there)",
+     0},
     {"format", KEY_FORMAT, "text|json", 0, "how to print (text)", 0},
     {0},
 };
@@ -73,6 +76,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         if (strlen(argument) == 0 || strlen(argument) > DATABASE_MAX)
             argp_error(state, "--database must have 1 to %u characters", DATABASE_MAX);
         tool->database = argument;
+        tool->database_given = true;
         return 0;
     case KEY_NODE_ID:
         tool->node_id = (uint32_t)tool_number(argument, 0, NODE_ID_MAX, "--ndb-nodeid", state);
@@ -264,6 +268,26 @@ int tool_close(struct tool *tool, int code)
     return code;
 }
 
+static bool is_there(const struct tool *tool, const char *name)
+{
+    struct ndb_table *table = ndb_table_open(tool->ndb, name, 0);
+
+    ndb_table_release(table);
+    return table != NULL;
+}
+
+/* The tool's database, or the other one when the table is only there. */
+static const char *database_of(const struct tool *tool, const char *table)
+{
+    char name[300];
+
+    if (tool->database_given) return tool->database;
+    (void)snprintf(name, sizeof(name), "%s/%s", TOOL_DATABASE, table);
+    if (is_there(tool, name) || ndb_error(tool->ndb)->code != TOOL_NO_TABLE) return TOOL_DATABASE;
+    (void)snprintf(name, sizeof(name), "%s/%s", TOOL_ELSE, table);
+    return is_there(tool, name) ? TOOL_ELSE : TOOL_DATABASE;
+}
+
 void tool_table_name(const struct tool *tool, const char *argument, char *name, uint32_t size)
 {
     const char *dot = strchr(argument, '.');
@@ -273,7 +297,7 @@ void tool_table_name(const struct tool *tool, const char *argument, char *name, 
     } else if (dot != NULL) {
         (void)snprintf(name, size, "%.*s/%s", (int)(dot - argument), argument, dot + 1);
     } else {
-        (void)snprintf(name, size, "%s/%s", tool->database, argument);
+        (void)snprintf(name, size, "%s/%s", database_of(tool, argument), argument);
     }
 }
 

@@ -17,13 +17,15 @@
 
 enum tool_exit { TOOL_OK = 0, TOOL_FAILED = 1, TOOL_USAGE = 2, TOOL_NOT_CONNECTED = 3 };
 
-#define TOOL_DATABASE   "TEST_DB"
-#define TOOL_TIMEOUT_MS 30000u /* For dictionary calls, and for each fetch of a scan. */
-#define TOOL_READY_MS   30000u /* Longest wait for the data nodes. */
-#define TOOL_CALL_MS    5000u  /* One question to a management server. */
-#define TOOL_RETRIES    100    /* Of a scan that met a temporary error, */
-#define TOOL_RETRY_MS   50     /* with this pause. */
-#define TOOL_KEY_OWN    0x1000 /* Option keys of a tool's own parser start here. */
+#define TOOL_DATABASE   "test"    /* Of tables named without one; */
+#define TOOL_ELSE       "TEST_DB" /* what is not there is looked for here. */
+#define TOOL_NO_TABLE   723       /* The error's number. */
+#define TOOL_TIMEOUT_MS 30000u    /* For dictionary calls, and for each fetch of a scan. */
+#define TOOL_READY_MS   30000u    /* Longest wait for the data nodes. */
+#define TOOL_CALL_MS    5000u     /* One question to a management server. */
+#define TOOL_RETRIES    100       /* Of a scan that met a temporary error, */
+#define TOOL_RETRY_MS   50        /* with this pause. */
+#define TOOL_KEY_OWN    0x1000    /* Option keys of a tool's own parser start here. */
 
 enum tool_format { TOOL_TEXT, TOOL_JSON };
 
@@ -46,6 +48,7 @@ struct tool {
     const char *name;                   /* Also the name shown by the cluster. */
     const char *connect_string;
     const char *database;
+    bool database_given; /* It alone counts. */
     uint32_t node_id;
     int retries; /* -1: for ever. */
     uint32_t delay_s;
@@ -90,7 +93,8 @@ uint64_t tool_number(const char *text, uint64_t min, uint64_t max, const char *o
                      struct argp_state *state);
 /* The lock mode that --lock=0|1|2 names; a wrong one ends the program likewise. */
 enum ndb_lock_mode tool_lock_mode(const char *text, struct argp_state *state);
-/* "table" gets the tool's database, "database/table" and "database.table" name it. Into `name`. */
+/* "table" gets the tool's database, "database/table" and "database.table" name it. Into `name`.
+ * Without --database a table that is in TOOL_ELSE, but not in TOOL_DATABASE, gets that one. */
 void tool_table_name(const struct tool *tool, const char *argument, char *name, uint32_t size);
 /* Opens a table of the command line or prints why not. */
 struct ndb_table *tool_open_table(struct tool *tool, const char *argument);

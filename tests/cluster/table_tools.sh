@@ -13,6 +13,28 @@ want 0 "$BIN/ndb_create_table" --execute="$AWKWARD_TABLE"
 awkward_rows 5000 >"$BOX/awkward.csv"
 load() { want 0 "$BIN/ndb_import" --rejects="$BOX/awkward.rej" test "$BOX/awkward.csv"; }
 
+say "the database of a table that is named without one"
+want 0 "$BIN/ndb_create_table" -e "CREATE TABLE here (a INT PRIMARY KEY, b INT)"
+want 0 "$BIN/ndb_select_count" -d test here
+want 0 "$BIN/ndb_create_table" -d TEST_DB -e "CREATE TABLE there (a INT PRIMARY KEY, b INT); CREATE TABLE here (a INT PRIMARY KEY, b INT)"
+want 0 "$BIN/ndb_desc" there
+want 0 "$BIN/ndb_select_all" there
+want 0 "$BIN/ndb_create_index" -e "CREATE INDEX i ON there (b)"
+want 1 "$BIN/ndb_create_index" -e "CREATE INDEX j ON there (c)" # The error of the table that is there.
+want_text err '^4004: .*column c$'
+want 0 "$BIN/ndb_drop_index" there i
+want 0 "$BIN/ndb_alter_table" -e "ALTER TABLE there RENAME elsewhere; ALTER TABLE here RENAME nearby"
+want 0 "$BIN/ndb_delete_all" elsewhere nearby
+want 0 "$BIN/ndb_select_count" -d TEST_DB elsewhere here
+want 0 "$BIN/ndb_select_count" -d test nearby
+want 1 "$BIN/ndb_select_count" -d test elsewhere
+want_text err '^test/elsewhere: 723: .*: test/def/elsewhere$'
+want 1 "$BIN/ndb_select_count" nothing
+want_text err '^test/nothing: 723: .*: test/def/nothing$'
+want 1 "$BIN/ndb_alter_table" -e "ALTER TABLE nothing RENAME x"
+want_text err '^723: .*: test/def/nothing$'
+want 0 "$BIN/ndb_drop_table" elsewhere nearby here
+
 say "ndb_delete_all"
 load
 want 0 "$BIN/ndb_delete_all" -d test awkward
