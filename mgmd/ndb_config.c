@@ -290,7 +290,9 @@ static struct cluster_config *from_server(const struct settings *settings)
     ndb_mgm_set_name(handle, "ndb_config");
     if (ndb_mgm_set_connectstring(handle, settings->connect_string) != 0 ||
         ndb_mgm_connect(handle, settings->retries, settings->delay_s) != 0) {
-        (void)fprintf(stderr, "Unable to connect to management server.\n%d: %s\n",
+        (void)fprintf(stderr,
+                      "Unable to connect to management server.\n%d: %s\nStart ndb_mgmd there, or "
+                      "name another address with --ndb-connectstring or in NDB_CONNECTSTRING.\n",
                       ndb_mgm_error_code(handle), ndb_mgm_error_text(handle));
     } else if (ndb_mgm_get_configuration_of(handle, settings->from_node, &bytes, &size) != 0) {
         (void)fprintf(stderr, "%d: %s\n", ndb_mgm_error_code(handle), ndb_mgm_error_text(handle));
@@ -311,7 +313,9 @@ static int print_configuration(struct settings *settings)
         if (wrong == NULL)
             (void)fprintf(stderr, "ndb_config: --query: more than %u names\n", QUERY_COLUMNS_MAX);
         else
-            (void)fprintf(stderr, "ndb_config: --query: no such parameter: '%s'\n", wrong);
+            (void)fprintf(
+                stderr, "ndb_config: --query: no such parameter: '%s' (--configinfo lists them)\n",
+                wrong);
         return EXIT_NO_ANSWER;
     }
     struct cluster_config *config = settings->file != NULL ? from_file(settings->file)

@@ -34,7 +34,8 @@ static bool add_column(struct load *load, const char *name)
     if (name[0] != '@') {
         int found = ndb_table_find_column(load->table, name);
         if (found < 0) {
-            (void)fprintf(stderr, "No column %s in the table\n", name);
+            (void)fprintf(stderr, "--columns: No column %s in the table; ndb_desc lists them\n",
+                          name);
             return false;
         }
         column = (uint32_t)found;

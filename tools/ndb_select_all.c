@@ -389,8 +389,10 @@ static bool prepare(struct settings *settings, struct ndb_table *table, struct o
     if (settings->index != NULL) {
         int index = ndb_table_find_index(table, settings->index);
         if (index < 0) {
-            (void)fprintf(stderr, "ndb_select_all: %s has no index %s\n", settings->table,
-                          settings->index);
+            (void)fprintf(stderr,
+                          "ndb_select_all: %s has no ordered index %s; ndb_desc lists its "
+                          "indexes\n",
+                          settings->table, settings->index);
             return false;
         }
         output->index = (uint32_t)index;

@@ -73,8 +73,10 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         tool->connect_string = argument;
         return 0;
     case 'd':
-        if (strlen(argument) == 0 || strlen(argument) > DATABASE_MAX)
-            argp_error(state, "--database must have 1 to %u characters", DATABASE_MAX);
+        if (strlen(argument) == 0 || strlen(argument) > DATABASE_MAX ||
+            strpbrk(argument, "/.") != NULL)
+            argp_error(state, "--database must have 1 to %u characters without / and ., not '%s'",
+                       DATABASE_MAX, argument);
         tool->database = argument;
         tool->database_given = true;
         return 0;

@@ -8,12 +8,15 @@
 #include "tools/tool_common.h"
 #include "tools/tool_wait.h"
 
-#define GRACE_MS        2000u /* For the rest, when the first data node is ready. */
-#define CONNECT_MS_MIN  1000u
-#define SLICE_MS        300u /* One call; then the reason is looked at. */
-#define CALL_MS_MIN     300u
-#define LOOK_MS         1000u /* Between two looks at what the data nodes do. */
-#define PAUSE_MS        100
+#define GRACE_MS       2000u /* For the rest, when the first data node is ready. */
+#define CONNECT_MS_MIN 1000u
+#define SLICE_MS       300u /* One call; then the reason is looked at. */
+#define CALL_MS_MIN    300u
+#define LOOK_MS        1000u /* Between two looks at what the data nodes do. */
+#define PAUSE_MS       100
+#define CURE                                                                                       \
+    "Start ndb_mgmd there, or name another address with --ndb-connectstring or in "                \
+    "NDB_CONNECTSTRING.\n"
 #define CODE_NO_SERVER  4269 /* No management server: that may pass, */
 #define CODE_NO_NODE_ID 1701 /* as may that no node id is free. */
 
@@ -89,7 +92,7 @@ bool tool_connect_mgm(const struct tool *tool, ndb_mgm_handle_t *handle, uint32_
 
     tool_wait_end(wait);
     if (!connected)
-        (void)fprintf(stderr, "Unable to connect to management server.\n%d: %s\n",
+        (void)fprintf(stderr, "Unable to connect to management server.\n%d: %s\n" CURE,
                       ndb_mgm_error_code(handle), ndb_mgm_error_text(handle));
     return connected;
 }
@@ -172,6 +175,7 @@ static void print_not_connected(struct tool *tool)
                                              : "No node id from the management server.\n",
                 stderr);
     tool_print_error(&error);
+    if (error.code == CODE_NO_SERVER) (void)fputs(CURE, stderr);
 }
 
 static bool reach_cluster(struct tool *tool)
@@ -188,7 +192,10 @@ static bool reach_cluster(struct tool *tool)
     if (!connected)
         print_not_connected(tool);
     else if (!ready)
-        (void)fprintf(stderr, "Cluster nodes not ready in %u seconds.\n", TOOL_READY_MS / 1000);
+        (void)fprintf(stderr,
+                      "Cluster nodes not ready in %u seconds.\n"
+                      "Start them; 'ndb_mgm -e SHOW' tells what they do.\n",
+                      TOOL_READY_MS / 1000);
     return ready;
 }
 

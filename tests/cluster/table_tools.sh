@@ -128,7 +128,7 @@ want_text out '^3000 rows returned$'
 want 0 "$BIN/ndb_select_all" -d test indexed by_c_b
 want_text out '^3000 rows returned$'
 want 1 "$BIN/ndb_select_all" -d test indexed nothing
-want_text err 'indexed has no index nothing'
+want_text err 'indexed has no ordered index nothing'
 want 2 "$BIN/ndb_select_all" -d test -o indexed
 want 2 "$BIN/ndb_select_all" -d test -z indexed by_b
 
