@@ -7,11 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "mgmd/config_parse.h"
 #include "ndb/mgm.h"
 #include "ndb/ndb.h"
 #include "mgmd/config_query.h"
+
+#define FIRST_MS  1000u /* Then it is told what is waited for. */
+#define CALL_MS   5000u
+#define ANSWER_MS 60000u
 
 enum { EXIT_DONE = 0, EXIT_USAGE = 2, EXIT_NO_ANSWER = 255 };
 
@@ -276,6 +281,29 @@ static struct cluster_config *from_binary_file(const char *file)
     return config;
 }
 
+/* What is waited for is told, and again when the reason changes. */
+static int connect_server(const struct settings *settings, ndb_mgm_handle_t *handle)
+{
+    const struct timespec pause = {.tv_sec = (time_t)settings->delay_s,
+                                   .tv_nsec = settings->delay_s == 0 ? 100000000 : 0};
+    char told[1024] = "";
+
+    if (ndb_mgm_set_connectstring(handle, settings->connect_string) != 0) return -1;
+    for (int round = 0;; round++) {
+        bool told_soon = round == 0 && settings->retries != 0;
+        ndb_mgm_set_timeout(handle, told_soon ? FIRST_MS : CALL_MS);
+        if (ndb_mgm_connect(handle, 0, 0) == 0) break;
+        if (settings->retries >= 0 && round >= settings->retries) return -1;
+        if (strcmp(told, ndb_mgm_error_text(handle)) != 0) {
+            (void)snprintf(told, sizeof(told), "%s", ndb_mgm_error_text(handle));
+            (void)fprintf(stderr, "ndb_config: waits for a management server: %s\n", told);
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    ndb_mgm_set_timeout(handle, ANSWER_MS);
+    return 0;
+}
+
 static struct cluster_config *from_server(const struct settings *settings)
 {
     ndb_mgm_handle_t *handle = ndb_mgm_create_handle();
@@ -288,8 +316,7 @@ static struct cluster_config *from_server(const struct settings *settings)
         return NULL;
     }
     ndb_mgm_set_name(handle, "ndb_config");
-    if (ndb_mgm_set_connectstring(handle, settings->connect_string) != 0 ||
-        ndb_mgm_connect(handle, settings->retries, settings->delay_s) != 0) {
+    if (connect_server(settings, handle) != 0) {
         (void)fprintf(stderr,
                       "Unable to connect to management server.\n%d: %s\nStart ndb_mgmd there, or "
                       "name another address with --ndb-connectstring or in NDB_CONNECTSTRING.\n",

@@ -20,6 +20,11 @@ lines err 'waits for' 0
 want 1 "$BIN/ndb_top" -c "$dead,localhost:${dead#*:}" --connect-retries=1 --connect-retry-delay=2
 want_text err "^ndb_top: waits for .* 127\.0\.0\.1 port ${dead#*:}: Connection refused; localhost port ${dead#*:}: "
 
+want 255 "$BIN/ndb_config" -c "$dead" --connect-retries=1 --connect-retry-delay=1
+lines err "^ndb_config: waits for a management server: 127\.0\.0\.1 port ${dead#*:}: Connection refused$" 1
+want 1 "$BIN/ndb_memcached_config" -c "$dead" --connect-retries=1 --connect-retry-delay=2 show
+lines err "^ndb_memcached_config: waits for a management server: 127\.0\.0\.1 port ${dead#*:}: Connection refused$" 1
+
 say "somebody else listens there"
 /usr/bin/python3 - "$BOX/port" <<'PYTHON' &
 import socket, sys
