@@ -63,14 +63,25 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-static uint32_t number_or_die(const char *text, uint32_t max, struct argp_state *state)
+static uint32_t number_or_die(const char *text, uint32_t max, const char *option,
+                              struct argp_state *state)
 {
     char *end = NULL;
     errno = 0;
     unsigned long value = strtoul(text, &end, 10);
     if (errno != 0 || end == text || *end != '\0' || value > max)
-        argp_error(state, "'%s' is not a number from 0 to %u", text, max);
+        argp_error(state, "%s: '%s' is not a number from 0 to %u", option, text, max);
     return (uint32_t)value;
+}
+
+/* What is no address is none at the tenth try either. */
+static void check_connect_string(const char *text, struct argp_state *state)
+{
+    ndb_mgm_handle_t *handle = ndb_mgm_create_handle();
+    if (handle == NULL) return;
+    if (ndb_mgm_set_connectstring(handle, text) != 0)
+        argp_error(state, "%s", ndb_mgm_error_text(handle));
+    ndb_mgm_destroy_handle(handle);
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -81,7 +92,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         options->connect_string = argument;
         break;
     case KEY_NODE_ID:
-        options->node_id = number_or_die(argument, DATA_NODE_ID_MAX, state);
+        options->node_id = number_or_die(argument, DATA_NODE_ID_MAX, "--ndb-nodeid", state);
         break;
     case KEY_INITIAL:
         options->initial = true;
@@ -104,16 +115,23 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         break;
     case KEY_RETRIES:
         options->retries =
-            strcmp(argument, "-1") == 0 ? -1 : (int)number_or_die(argument, INT32_MAX, state);
+            strcmp(argument, "-1") == 0
+                ? -1
+                : (int)number_or_die(argument, INT32_MAX, "--connect-retries", state);
         break;
     case KEY_DELAY:
-        options->delay_s = number_or_die(argument, 3600, state);
+        options->delay_s = number_or_die(argument, 3600, "--connect-delay", state);
         break;
     case KEY_AGAIN:
         options->again = argument;
         break;
+    case ARGP_KEY_END:
+        check_connect_string(options->connect_string, state);
+        break;
     case ARGP_KEY_ARG:
-        if (options->connect_string != NULL) return ARGP_ERR_UNKNOWN;
+        if (options->connect_string != NULL)
+            argp_error(state, "'%s' is one argument too much: the connect string is '%s'", argument,
+                       options->connect_string);
         options->connect_string = argument;
         break;
     default:

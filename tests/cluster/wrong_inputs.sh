@@ -54,7 +54,7 @@ wrong 2 'nodeid=0 is wrong \(allowed range 1\.\.255\)' ndb_waiter -c nodeid=0,ho
 wrong 2 '"hots=a" is unknown \(allowed: nodeid=, bind-address=, host\)' ndb_waiter -c hots=a
 wrong 2 'ndb_memcached: -e connectstring: .*"host:1:x" is neither' ndb_memcached -e connectstring=host:1:x
 wrong 2 '"host:1186:x" is neither' ndb_mgm -c host:1186:x -e SHOW
-wrong 1 '"host:1186:x" is neither' ndbmtd -c host:1186:x
+wrong 2 '"host:1186:x" is neither' ndbmtd -c host:1186:x
 NDB_CONNECTSTRING=host:x wrong 2 'NDB_CONNECTSTRING: .*"host:x": port "x" is wrong' ndb_show_tables
 wrong 1 "127\.0\.0\.1 port ${dead#*:}: Connection refused.*Start ndb_mgmd there, or name another address with --ndb-connectstring" ndb_desc --connect-retries=0 t
 wrong 3 "1011: 127\.0\.0\.1 port ${dead#*:}: Connection refused Start ndb_mgmd there" ndb_waiter --connect-retries=0
@@ -63,8 +63,8 @@ wrong 1 "management server: 127\.0\.0\.1 port ${dead#*:}: Connection refused" nd
 wrong 3 '1011: no\.such\.host\.invalid: .* Start ndb_mgmd there' ndb_waiter -c no.such.host.invalid --connect-retries=0
 
 say "values of options"
-wrong 2 "ndbmtd: 'none' is not a number from 0 to 144" ndbmtd --ndb-nodeid=none
-wrong 2 "ndbmtd: 'often' is not a number" ndbmtd --connect-retries=often
+wrong 2 "ndbmtd: --ndb-nodeid: 'none' is not a number from 0 to 144" ndbmtd --ndb-nodeid=none
+wrong 2 "ndbmtd: --connect-retries: 'often' is not a number" ndbmtd --connect-retries=often
 wrong 2 'ndb_mgmd: --ndb-nodeid=0 is wrong \(allowed range 1\.\.255\)' ndb_mgmd --ndb-nodeid=0
 wrong 2 'ndb_mgmd: --cluster-id=x is wrong \(allowed range 1\.\.' ndb_mgmd --cluster-id=x
 wrong 2 "ndb_mgmd: option '--daemon' doesn't allow an argument" ndb_mgmd --daemon=3
@@ -117,7 +117,7 @@ wrong 2 "ndb_config: takes no argument: 'x'" ndb_config x
 wrong 2 "ndb_mgmd: takes no argument: 'x'" ndb_mgmd x
 wrong 2 "ndb_memcached: takes no argument: 'x'" ndb_memcached x
 wrong 2 "ndb_mgm: .* argument.* '?c'?" ndb_mgm a 1 c
-wrong 2 'ndbmtd: Too many arguments' ndbmtd a b
+wrong 2 "ndbmtd: 'b' is one argument too much: the connect string is 'a'" ndbmtd a b
 
 say "files"
 wrong 1 'there is no file nofile\.ini; use -f, or --config-dir' ndb_mgmd -f nofile.ini --nodaemon
