@@ -239,18 +239,19 @@ resume
 compare "other options"
 
 say "rejected rows that cannot be kept are not done"
-begun
-mark=$(sed -n 2p "$BOX/kept.map" | cut -f 3)
-rm -f "$BOX/state/big.map"
-want 1 "$BIN/ndb_import" --state-dir="$BOX/state" --continue --rejects=/dev/full test "$BOX/big.csv" # All that are there are refused.
+new_table
+awk 'BEGIN { for (i = 1; i <= 6000; i++) printf "%s,\"row %d\",%d\n", i % 2 ? i : "none", i, i }' >"$BOX/odd.csv"
+odd() { run "$BIN/ndb_import" --state-dir="$BOX/state" --continue --table=big "$@" test "$BOX/odd.csv" >"$BOX/out" 2>"$BOX/err"; }
+odd --rejects=/dev/full && fail "rejected rows go into a full disk"
 want_text err '/dev/full: No space left on device\. Rejected rows cannot be kept; what is not in this file counts as not done'
 grep -q 'Rejected rows are in' "$BOX/err" && fail "it says where the rejected rows are, and they are not"
-want 1 "$BIN/ndb_import" --state-dir="$BOX/state" --continue --rejects="$BOX/nowhere/big.rej" --resume test "$BOX/big.csv"
-want_text err 'nowhere/big\.rej: No such file or directory'
-run "$BIN/ndb_import" --state-dir="$BOX/state" --continue --rejects="$BOX/big.rej" --resume test "$BOX/big.csv" >"$BOX/out" 2>"$BOX/err"
-rejected=$(sed -nE 's/^test\.big: .* ([0-9]+) rejected.*/\1/p' "$BOX/out")
-[ "$(cat "$BOX/big.rej" 2>/dev/null | wc -l)" = "${rejected:-none}" ] || fail "$rejected rejected, $(wc -l <"$BOX/big.rej") in the file: $(cat "$BOX/err")"
-compare "rejects"
+odd --rejects="$BOX/nowhere/odd.rej" --resume && fail "rejected rows go into a directory that is not there"
+want_text err 'nowhere/odd\.rej: No such file or directory'
+odd --rejects="$BOX/odd.rej" --resume && fail "rows are rejected, and the exit code is 0"
+want_text out '^test\.big: 3000 rows imported .*, 3000 rejected'
+want_text err "Rejected rows are in $BOX/odd\.rej"
+[ "$(wc -l <"$BOX/odd.rej")" = 3000 ] || fail "$(wc -l <"$BOX/odd.rej") rows of 3000 are in the file of rejected ones"
+[ "$(rows_of)" = 3000 ] || fail "$(rows_of) rows of 3000 are in the table"
 stop_cluster
 
 say "the cluster is started from older data: what the state counts is gone, and --resume says so"

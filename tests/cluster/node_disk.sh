@@ -54,10 +54,9 @@ stops() {
 # The node makes files meanwhile: a directory that gets one at the wrong moment is not removed at the first try.
 delete_files() { for _ in $(seq 1000); do rm -rf "$FS" 2>/dev/null && return; done; die "cannot remove $FS"; }
 
-# Writes until node 2 has gone, so that its log fills up.
+# Writes until node 2 has gone, so that its log fills up. What was found before is where it begins.
 fill_until_stop() { # PATTERN
-    rm -rf "$BOX/kill"
-    mkdir "$BOX/kill"
+    mkdir -p "$BOX/kill"
     "$BIN/kill_client" run "$BOX/kill" 4 60 >"$BOX/record.out" 2>&1 &
     local record=$!
     PIDS+=("$record")

@@ -35,8 +35,8 @@ start_mgm --initial
 say "starts that are refused, each with its reason"
 want 1 "$BIN/ndbmtd" --ndb-connectstring=127.0.0.1:1 --connect-retries=0 --ndb-nodeid=1
 want_text err 'Could not connect to a management server.*127\.0\.0\.1.*1'
-want 1 "$BIN/ndbmtd" --ndb-connectstring='127.0.0.1:99999' --connect-retries=0
-want_text err 'Could not connect to a management server: .*99999'
+want 2 "$BIN/ndbmtd" --ndb-connectstring='127.0.0.1:99999' --connect-retries=0
+want_text err 'Illegal connect string: .*99999'
 until_true 90 "$BIN/ndb_mgm" -e SHOW
 want 1 "$BIN/ndbmtd" --ndb-nodeid=7
 want_text err 'No node id from the management server at 127\.0\.0\.1 port [0-9]+: .*7'
