@@ -1,6 +1,7 @@
 /* mgmd_nodes.c -- what the management server knows about each node: ids, state, events. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <netdb.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -375,7 +376,7 @@ static void take_status(struct mgmd *mgmd, uint32_t id, const struct signal *sig
     node->single_user = conf->single_user;
     node->slow = conf->slow;
     node->generation = conf->generation;
-    node->digest = conf->digest;
+    node->digest = sig->words >= sizeof(*conf) / 4 ? conf->digest : 0;
     node->clients = conf->connected;
     if (conf->start_level == START_STARTED) mgmd_identity_confirm_by_node(mgmd);
     compare(mgmd, node);
@@ -491,7 +492,8 @@ static const struct {
     uint32_t words_min;
     void (*take)(struct mgmd *mgmd, uint32_t id, const struct signal *sig);
 } taken[] = {
-    TAKES(NODE_STATUS_CONF, node_status_conf, take_status),
+    /* Data nodes of before the digest end with the word before it. */
+    {GSN_NODE_STATUS_CONF, offsetof(struct node_status_conf, digest) / 4, take_status},
     TAKES(ARBIT_START_REQ, arbit_start_req, arbitrate),
     TAKES(ARBIT_CHOOSE_REQ, arbit_choose_req, arbitrate),
     TAKES(EVENT_REP, event_rep, take_event),

@@ -193,7 +193,9 @@ static inline void fake_signal(struct fake_node *fake, uint32_t epoch, const str
                                         .start_percent = fake->level == START_STARTED ? 100 : 45,
                                         .start_left_s = 12};
         node_mask_add(&conf.connected, 60);
-        fake_answer(fake, epoch, sig, GSN_NODE_STATUS_CONF, &conf, sizeof(conf) / 4, NULL, 0);
+        /* As a node of before the digest does. */
+        fake_answer(fake, epoch, sig, GSN_NODE_STATUS_CONF, &conf,
+                    offsetof(struct node_status_conf, digest) / 4, NULL, 0);
     } else if (sig->gsn == GSN_MEMORY_REPORT_REQ) {
         struct memory_report_conf conf = {
             .sender_data = sig->payload[0], .page_size = 32768, .groups = 2};
