@@ -29,7 +29,7 @@ struct node_config {
     uint32_t replicas;
     uint64_t cluster_id;
     uint32_t generation; /* Of the configuration. */
-    uint32_t digest;     /* Of its content. */
+    uint32_t digest;     /* It tells the configuration's content from another one's. */
     uint32_t fixed; /* Digest of what all data nodes must have alike; it outlives generations. */
     struct config_node node[NODE_ID_MAX + 1];
 

@@ -187,7 +187,7 @@ int config_set_parsed(struct config_section *section, const struct config_param 
                       const char *text, const char *file, uint32_t line,
                       struct config_report *report);
 
-#define CONFIG_FORMAT 1u /* Of the binary form. */
+#define CONFIG_FORMAT 1u /* The binary form has this number. */
 /* Binary form: checksummed, versioned, little-endian. Encode returns malloc'ed bytes or NULL.
  * Decode accepts any bytes: NULL with a sentence in `why` when they are no configuration. */
 uint8_t *config_encode(const struct cluster_config *config, size_t *size);

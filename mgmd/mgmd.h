@@ -73,7 +73,7 @@ struct mgmd_node {
     bool linked_once;         /* Since the id was given. */
     uint64_t kept_until;      /* Loop time: until then only given to who asks for this id. */
     uint64_t foreign;         /* Id of another cluster that this data node is of: told once. */
-    uint32_t digest;          /* Of the configuration that it runs with; 0: not known. */
+    uint32_t digest;          /* What it runs with has this one; 0: it is not known. */
     uint32_t unlike_told;     /* That it runs with another one is told for this digest. */
     bool configured;          /* It has its configuration from here. */
     uint32_t compared;        /* Generation, not from here, that ours has been compared with. */

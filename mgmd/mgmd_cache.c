@@ -82,7 +82,7 @@ static void cache_path(const struct mgmd *mgmd, uint32_t generation, char *path,
                    generation);
 }
 
-/* Of the generations from `from` to before `below` of which a file exists the oldest or the newest;
+/* The oldest or the newest of the generations from `from` to before `below` of which a file exists;
  * 0 when there is none. */
 static uint32_t cache_find(const struct mgmd *mgmd, uint32_t from, uint32_t below, bool newest)
 {
@@ -108,6 +108,22 @@ static uint32_t cache_newest(const struct mgmd *mgmd, uint32_t below)
     return cache_find(mgmd, 1, below, true);
 }
 
+/* A generation that is kept, or NULL with the reason. */
+static struct cluster_config *load_generation(const struct mgmd *mgmd, uint32_t generation,
+                                              char *why, size_t why_size)
+{
+    char path[2300];
+    size_t size;
+
+    cache_path(mgmd, generation, path, sizeof(path));
+    uint8_t *bytes = read_file(path, &size);
+    if (bytes == NULL) (void)snprintf(why, why_size, "it cannot be read");
+    struct cluster_config *config =
+        bytes == NULL ? NULL : config_decode(bytes, size, why, why_size);
+    free(bytes);
+    return config;
+}
+
 /* The newest cached configuration that can be read; damaged ones are named and skipped. */
 static struct cluster_config *cache_load(struct mgmd *mgmd)
 {
@@ -116,39 +132,20 @@ static struct cluster_config *cache_load(struct mgmd *mgmd)
     char why[128];
 
     while ((generation = cache_newest(mgmd, generation)) != 0) {
-        size_t size;
-        cache_path(mgmd, generation, path, sizeof(path));
-        uint8_t *bytes = read_file(path, &size);
-        struct cluster_config *config =
-            bytes == NULL ? NULL : config_decode(bytes, size, why, sizeof(why));
-        free(bytes);
+        struct cluster_config *config = load_generation(mgmd, generation, why, sizeof(why));
         if (config != NULL) return config;
+        cache_path(mgmd, generation, path, sizeof(path));
         cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR,
-                           "Cached configuration %s is not used: %s", path,
-                           bytes == NULL ? "it cannot be read" : why);
-        (void)fprintf(stderr, "ndb_mgmd: %s is not used: %s\n", path,
-                      bytes == NULL ? "it cannot be read" : why);
+                           "Cached configuration %s is not used: %s", path, why);
+        (void)fprintf(stderr, "ndb_mgmd: %s is not used: %s\n", path, why);
     }
     return NULL;
 }
 
-static struct cluster_config *load_generation(const struct mgmd *mgmd, uint32_t generation)
-{
-    char path[2300];
-    char why[128];
-    size_t size;
-
-    cache_path(mgmd, generation, path, sizeof(path));
-    uint8_t *bytes = read_file(path, &size);
-    struct cluster_config *config =
-        bytes == NULL ? NULL : config_decode(bytes, size, why, sizeof(why));
-    free(bytes);
-    return config;
-}
-
 uint32_t mgmd_config_kept(const struct mgmd *mgmd, uint32_t generation)
 {
-    struct cluster_config *kept = load_generation(mgmd, generation);
+    char why[128];
+    struct cluster_config *kept = load_generation(mgmd, generation, why, sizeof(why));
     uint32_t digest = kept == NULL ? 0 : config_content_digest(kept);
 
     config_free(kept);
@@ -774,7 +771,7 @@ uint8_t *mgmd_config_encode(const struct mgmd *mgmd, uint32_t from_node, size_t 
         }
     }
     bool current = *generation == config_generation(mgmd->config);
-    struct cluster_config *old = current ? NULL : load_generation(mgmd, *generation);
+    struct cluster_config *old = current ? NULL : load_generation(mgmd, *generation, why, why_size);
     if (!current && old == NULL) {
         (void)snprintf(why, why_size, "node %u runs with generation %u, which is not kept here",
                        from_node, *generation);
@@ -797,7 +794,7 @@ bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool who
         if (!mgmd->nodes[id].linked || generation == 0 ||
             generation == config_generation(mgmd->config))
             continue;
-        struct cluster_config *old = load_generation(mgmd, generation);
+        struct cluster_config *old = load_generation(mgmd, generation, what, sizeof(what));
         if (old == NULL) continue; /* Then the others refuse it if it does not fit. */
         const char *needs = config_restart_needed(old, mgmd->config, id, what, sizeof(what));
         config_free(old);

@@ -97,7 +97,7 @@ struct node_status_conf {
     uint32_t single_user; /* Client that may work alone, 0 = all may. */
     uint32_t generation;  /* Of the configuration that it runs with. */
     uint32_t slow;        /* 1: the members have found it slow (pace.md). */
-    uint32_t digest;      /* Of that configuration's content; 0: not told. */
+    uint32_t digest;      /* That content has this one; 0: it is not told. */
 };
 SIGNAL_STRUCT(node_status_conf, 24);
 

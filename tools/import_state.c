@@ -14,7 +14,7 @@
 
 #define TITLES     "runno\tstart\tend\trows\tstartpos\tendpos\tbytes\treject\tstate\n"
 #define FIELDS     15 /* With a table, a cluster, options and an epoch. */
-#define FIELDS_13  13 /* Of versions that kept neither options nor epoch, */
+#define FIELDS_13  13 /* Older versions kept neither options nor epoch, */
 #define FIELDS_11  11 /* counted what was in memory, */
 #define FIELDS_9   9  /* and did not keep the table either. */
 #define TEXT_MAX   4096u

@@ -43,7 +43,7 @@ struct import_point {
     uint64_t end_pos; /* bytes of the file, */
     uint64_t inserted, rejected;
     uint64_t greatest; /* Number in the AUTO_INCREMENT column of the rows that are in the table. */
-    uint64_t epoch;    /* Of the newest of their commits, or a later one; 0: none is known. */
+    uint64_t epoch;    /* The newest of their commits is in it, or before; 0: it is not known. */
 };
 
 struct import_state {

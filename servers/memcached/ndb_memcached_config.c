@@ -11,7 +11,7 @@
 #include "servers/memcached/mc_tool.h"
 
 #define NODE_ID_MAX     255u
-#define TIMEOUT_MS      30000u /* Of each call. */
+#define TIMEOUT_MS      30000u /* No call takes longer. */
 #define READY_MS        30000u /* Longest wait for the data nodes, */
 #define OTHER_MS        5000u  /* and for those of another cluster. */
 #define CONNECT_MS_MIN  1000u

@@ -16,7 +16,7 @@
 
 #include "service/notify.h"
 
-static char directory[] = "/tmp/notifyXXXXXX";
+static char directory[32];
 static char path[64];
 static int manager;
 
@@ -24,7 +24,7 @@ static int setup(void **state)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     (void)state;
-    (void)strcpy(directory, "/tmp/notifyXXXXXX");
+    (void)snprintf(directory, sizeof directory, "/tmp/notifyXXXXXX"); /* mkdtemp() fills it in. */
     if (mkdtemp(directory) == NULL) return -1;
     int length = snprintf(path, sizeof path, "%s/socket", directory);
     memcpy(address.sun_path, path, (size_t)length + 1);
