@@ -18,20 +18,20 @@ struct import_settings {
     const char *columns;    /* "a,b,@skipped", NULL: all in table order. */
     const char *table;      /* NULL: by the file's name. */
     const char *null_text;  /* An unquoted field like this is NULL; NULL: none. */
-    const char *rejects;    /* NULL: <table>.rej */
+    const char *rejects;    /* The file of rejected rows; NULL: <file>.rej in state_dir. */
     uint64_t ignore_lines;
     uint64_t rows_max;
-    uint64_t rejects_limit;
+    uint64_t rejects_max;   /* So many rejected rows are no failure. */
     uint32_t outstanding;   /* Rows on their way at a time. */
     uint32_t temporary_max; /* Tries of one row. */
     uint32_t temporary_delay_ms;
     uint32_t monitor_s; /* Between two progress lines; 0: none. */
-    bool keep_going;    /* --continue */
+    bool keep_going;    /* --continue: with the next file after one that has failed. */
     bool missing_ai;    /* The files lack the AUTO_INCREMENT column: it gets numbers by these. */
     struct ndb_increment_options numbers;
     bool resume;
     bool keep_state;
-    const char *state_dir; /* For <file>.map and, with `stats`, <file>.stt. */
+    const char *state_dir; /* For <file>.map, <file>.rej and, with `stats`, <file>.stt. */
     bool stats;
 };
 

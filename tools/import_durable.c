@@ -172,13 +172,12 @@ static bool is_still_there(const struct load *load)
     if (error->code == NO_FILES) return true;
     if (error->code == EPOCH_LOST || error->code == EPOCH_FORGOTTEN ||
         error->code == EPOCH_IN_FUTURE) {
-        (void)fprintf(
-            stderr,
-            "%s: rows of %s that were imported before are not in the table any more, or "
-            "not all of them: the cluster was started from older data since. Without "
-            "--resume the whole file is imported; with --continue the rows that are there "
-            "are rejected\n",
-            state->path, load->path);
+        (void)fprintf(stderr,
+                      "%s: rows of %s that were imported before are not in the table any more, or "
+                      "not all of them: the cluster was started from older data since. Without "
+                      "--resume the whole file is imported; with --rejects the rows that are there "
+                      "are rejected\n",
+                      state->path, load->path);
     } else {
         (void)fprintf(stderr, "%s: whether the rows of the run before are there: ", load->path);
         tool_print_error(error);

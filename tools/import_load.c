@@ -79,6 +79,11 @@ void import_rejects_failed(struct load *load)
     import_fail(load);
 }
 
+static bool too_many_rejected(const struct load *load)
+{
+    return load->totals.rejected_before + load->totals.rejected > load->settings->rejects_max;
+}
+
 /* One row into the reject file: number, error, message, text; TAB separated. */
 static void reject(struct load *load, uint64_t number, int32_t code, const char *message,
                    const char *raw, uint32_t raw_size)
@@ -108,13 +113,11 @@ static void reject(struct load *load, uint64_t number, int32_t code, const char 
     }
     load->totals.rejected++;
     import_state_done(&load->state, number, IMPORT_REJECTED);
-    if (!settings->keep_going) load->stop = true;
-    if (load->totals.rejected_before + load->totals.rejected > settings->rejects_limit &&
-        !load->stop) {
+    if (!too_many_rejected(load) || load->stop) return;
+    if (settings->rejects_max > 0)
         (void)fprintf(stderr, "%s: more than %" PRIu64 " rows rejected\n", load->path,
-                      settings->rejects_limit);
-        load->stop = true;
-    }
+                      settings->rejects_max);
+    load->stop = true;
 }
 
 /* ---- Slots ---- */
@@ -626,8 +629,7 @@ int import_load(struct import_settings *settings, const char *path, const char *
     load->totals.seconds = (double)(import_now_ms() - load->start_ms) / 1000.0;
     if (load->commits.memory || load->state.memory) load->totals.on_disk = false;
     *totals = load->totals;
-    bool rejected = load->totals.rejected + load->totals.rejected_before > 0;
-    int code = load->failed || rejected ? TOOL_FAILED : TOOL_OK;
+    int code = load->failed || too_many_rejected(load) ? TOOL_FAILED : TOOL_OK;
     release(load);
     free(load);
     return code;

@@ -119,7 +119,7 @@ static bool is_of_older_version(const struct import_state *state)
     (void)fprintf(stderr,
                   "%s is of an older version, and does not say whether table %s is still the one "
                   "that rows of %s were imported into, or whether they are there still. Without "
-                  "--resume the whole file is imported; with --continue --ignore-lines=%" PRIu64
+                  "--resume the whole file is imported; with --rejects=N --ignore-lines=%" PRIu64
                   " only the rows behind the last one that was done, of which those that are there "
                   "are rejected\n",
                   state->path, state->what.table, state->what.path, state->durable.mark);

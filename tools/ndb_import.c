@@ -1,5 +1,6 @@
 /* ndb_import.c -- loads CSV and TSV files into tables. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ enum {
     KEY_BATCH,
     KEY_CONTINUE,
     KEY_REJECTS,
-    KEY_REJECTS_LIMIT,
+    KEY_REJECTS_FILE,
     KEY_MAX_ROWS,
     KEY_MONITOR,
     KEY_TYPE,
@@ -77,10 +78,11 @@ static const struct argp_option options[] = {
     {"ai-prefetch-sz", KEY_AI_PREFETCH, "N", 0, "with -m: numbers taken at a time (1024)", 2},
     {"max-rows", KEY_MAX_ROWS, "N", 0, "stop after N rows", 2},
     {NULL, 0, NULL, 0, "Errors:", 3},
-    {"continue", KEY_CONTINUE, NULL, 0, "go on after rejected rows, and with the next file", 3},
-    {"rejects", KEY_REJECTS, "FILE", 0,
-     "rejected rows: number, error, message, text (default: <table>.rej)", 3},
-    {"rejects-limit", KEY_REJECTS_LIMIT, "N", 0, "with --continue: stop after more than N", 3},
+    {"continue", KEY_CONTINUE, NULL, 0, "go on with the next file after one that has failed", 3},
+    {"rejects", KEY_REJECTS, "N", 0,
+     "go on after rejected rows, up to N of a file: they are no failure (0)", 3},
+    {"rejects-file", KEY_REJECTS_FILE, "FILE", 0,
+     "where they go: number, error, message, text (<name>.rej in the state directory)", 3},
     {"temperrors", KEY_TEMPERRORS, "N", 0, "tries of a row that meets temporary errors (100)", 3},
     {"tempdelay", KEY_TEMPDELAY, "MS", 0, "first pause before such a row is tried again (10)", 3},
     {"resume", KEY_RESUME, NULL, 0,
@@ -244,10 +246,15 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         import->keep_going = true;
         return 0;
     case KEY_REJECTS:
-        import->rejects = argument;
+        if (!isdigit((unsigned char)argument[0]))
+            argp_error(state,
+                       "--rejects is the number of rows that may be rejected, not '%s'; "
+                       "--rejects-file names the file that they go to",
+                       argument);
+        import->rejects_max = tool_number(argument, 0, UINT64_MAX, "--rejects", state);
         return 0;
-    case KEY_REJECTS_LIMIT:
-        import->rejects_limit = tool_number(argument, 0, UINT64_MAX, "--rejects-limit", state);
+    case KEY_REJECTS_FILE:
+        import->rejects = argument;
         return 0;
     case KEY_TEMPERRORS:
         import->temporary_max = (uint32_t)tool_number(argument, 0, 1000000, "--temperrors", state);
@@ -284,7 +291,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         if (import->missing_ai && import->resume)
             argp_error(state, "--missing-ai-column and --resume exclude each other");
         if ((import->table != NULL || import->rejects != NULL) && state->argc - state->next > 2)
-            argp_error(state, "--table and --rejects are for one file");
+            argp_error(state, "--table and --rejects-file are for one file");
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "give a database and a file");
@@ -381,8 +388,9 @@ static int import_file(struct import_settings *import, const char *database, con
 
     base_name(path, name, sizeof(name));
     (void)snprintf(table, sizeof(table), "%s", import->table != NULL ? import->table : name);
+    if (strcmp(path, "-") == 0) (void)snprintf(name, sizeof(name), "%s", table);
     (void)snprintf(table_name, sizeof(table_name), "%s/%s", database, table);
-    (void)snprintf(rejects, sizeof(rejects), "%s.rej", table);
+    (void)snprintf(rejects, sizeof(rejects), "%s/%s.rej", import->state_dir, name);
     complete_format(import, path);
     const char *options_null = import->null_text;
     if (import->null_text == NULL && import->format.escape == '\0') import->null_text = "NULL";
@@ -432,12 +440,12 @@ int main(int argc, char **argv)
         read_option,
         "DATABASE FILE...",
         "Loads CSV and TSV files (- is standard input) into tables. It stops at the first row that "
-        "is rejected, unless --continue is given. The exit code is 0 when all rows were imported.",
+        "is rejected, unless --rejects permits some. The exit code is 0 when all other rows were "
+        "imported.",
         children,
         NULL,
         NULL};
     struct settings settings = {.import = {.rows_max = UINT64_MAX,
-                                           .rejects_limit = UINT64_MAX,
                                            .temporary_max = 100,
                                            .temporary_delay_ms = 10,
                                            .state_dir = ".",

@@ -16,7 +16,7 @@ start_cluster 2 2 "$LINES_OF_NODES"
 mkdir -p "$BOX/state"
 awk -v rows="$ROWS" 'BEGIN { for (i = 1; i <= rows; i++) printf "%d,\"row %d\",%s\n", i, i * 7, i % 3 ? i : "\\N" }' >"$BOX/big.csv"
 
-import=("$BIN/ndb_import" --state-dir="$BOX/state" --rejects="$BOX/big.rej" test "$BOX/big.csv")
+import=("$BIN/ndb_import" --state-dir="$BOX/state" --rejects-file="$BOX/big.rej" test "$BOX/big.csv")
 restart_nodes() {
     start_node 1 "$@"
     start_node 2 "$@"
@@ -178,7 +178,7 @@ wait_rows
 kill_importer
 sed -n 2,3p "$BOX/older.map" "$BOX/state/big.map" | cut -f 1-4 | tr '\n' ';'
 cp "$BOX/older.map" "$BOX/state/big.map"
-run "${import[@]}" --resume --continue >"$BOX/out" 2>"$BOX/err"
+run "${import[@]}" --resume --rejects=1000000 >"$BOX/out" 2>"$BOX/err"
 want_text out '^test\.big: [0-9]+ rows imported .*, [0-9]+ rejected, .*, on disk, '
 grep -E '^test' "$BOX/out"
 compare "older state"
@@ -241,13 +241,13 @@ compare "other options"
 say "rejected rows that cannot be kept are not done"
 new_table
 awk 'BEGIN { for (i = 1; i <= 6000; i++) printf "%s,\"row %d\",%d\n", i % 2 ? i : "none", i, i }' >"$BOX/odd.csv"
-odd() { run "$BIN/ndb_import" --state-dir="$BOX/state" --continue --table=big "$@" test "$BOX/odd.csv" >"$BOX/out" 2>"$BOX/err"; }
-odd --rejects=/dev/full && fail "rejected rows go into a full disk"
+odd() { run "$BIN/ndb_import" --state-dir="$BOX/state" --rejects=1000000 --table=big "$@" test "$BOX/odd.csv" >"$BOX/out" 2>"$BOX/err"; }
+odd --rejects-file=/dev/full && fail "rejected rows go into a full disk"
 want_text err '/dev/full: No space left on device\. Rejected rows cannot be kept; what is not in this file counts as not done'
 grep -q 'Rejected rows are in' "$BOX/err" && fail "it says where the rejected rows are, and they are not"
-odd --rejects="$BOX/nowhere/odd.rej" --resume && fail "rejected rows go into a directory that is not there"
+odd --rejects-file="$BOX/nowhere/odd.rej" --resume && fail "rejected rows go into a directory that is not there"
 want_text err 'nowhere/odd\.rej: No such file or directory'
-odd --rejects="$BOX/odd.rej" --resume && fail "rows are rejected, and the exit code is 0"
+odd --rejects-file="$BOX/odd.rej" --resume || fail "rows are rejected as permitted, and the exit code is $?"
 want_text out '^test\.big: 3000 rows imported .*, 3000 rejected'
 want_text err "Rejected rows are in $BOX/odd\.rej"
 [ "$(wc -l <"$BOX/odd.rej")" = 3000 ] || fail "$(wc -l <"$BOX/odd.rej") rows of 3000 are in the file of rejected ones"
@@ -278,6 +278,6 @@ start_node 1
 want 0 "$BIN/ndb_waiter" --timeout=100 --wait-nodes=1
 [ "$(rows_of)" -lt "$ROWS" ] || die "node 1 has all rows: it has no older data"
 refused 'rows of .*/big\.csv that were imported before are not in the table any more, or not all of them: the cluster was started from older data since'
-run "${import[@]}" --continue >"$BOX/out" 2>"$BOX/err"
+run "${import[@]}" --rejects=1000000 >"$BOX/out" 2>"$BOX/err"
 compare "from older data"
 stop_cluster

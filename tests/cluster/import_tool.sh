@@ -44,7 +44,7 @@ want 0 "$BIN/ndb_delete_all" -d test big
 sed -i '30000s/.*/29999,"row 29999",oops/; 50000s/.*/7,"row 7",8/' "$BOX/big.csv" # One no number, one the key of another.
 want 0 "$BIN/ndb_delete_all" -d test small
 for _ in 1 2 3; do
-    "$BIN/ndb_import" --table=big --rejects="$BOX/big.rej" --ignore-lines=1 --continue --resume --keep-state \
+    "$BIN/ndb_import" --table=big --rejects-file="$BOX/big.rej" --ignore-lines=1 --rejects=1000000 --resume --keep-state \
         --state-dir="$BOX/state" test "$BOX/big.csv" >"$BOX/out" 2>&1 &
     importer=$!
     PIDS+=("$importer")
@@ -57,7 +57,7 @@ for _ in 1 2 3; do
     kill -9 "$importer" 2>/dev/null
     wait "$importer" 2>/dev/null
 done
-import 1 --table=big --rejects="$BOX/big.rej" --ignore-lines=1 --continue --resume test "$BOX/big.csv"
+import 0 --table=big --rejects-file="$BOX/big.rej" --ignore-lines=1 --rejects=1000000 --resume test "$BOX/big.csv"
 want_text out '^test\.big: 119998 rows imported \(run [2-4], [0-9]+ new\), 2 rejected'
 grep -E '^test.big' "$BOX/out"
 has_rows big 119998
@@ -69,26 +69,50 @@ want_text out '^50000	630	.*	7,"row 7",8$'
 say "stopped by a rejected row, then resumed behind it"
 want 0 "$BIN/ndb_delete_all" -d test small
 printf '1,"x",1\nnone,"y",2\n3,"z",3\n' >"$BOX/small.csv"
-import 1 --rejects="$BOX/small.rej" test "$BOX/small.csv"
+import 1 --rejects-file="$BOX/small.rej" test "$BOX/small.csv"
 want_text err 'row 2 is the last one that is done; --resume goes on there$'
 has_rows small 1
-import 1 --rejects="$BOX/small.rej" --resume test "$BOX/small.csv"
+import 1 --rejects-file="$BOX/small.rej" --resume test "$BOX/small.csv"
 want_text out '^test\.small: 2 rows imported \(run 2, 1 new\), 1 rejected'
 has_rows small 2
 [ "$(cut -f 1 "$BOX/small.rej")" = 2 ] || fail "the reject file is $(cat "$BOX/small.rej")"
 
 want 0 "$BIN/ndb_delete_all" -d test small
-import 1 --rejects="$BOX/small.rej" --format=json test "$BOX/small.csv"
+import 1 --rejects-file="$BOX/small.rej" --format=json test "$BOX/small.csv"
 want_text err 'row 2 rejected: 4313'
 one_line
 want_text out '"rows":1,"rejected":1,"run":1,"rows_of_run":1,"rejected_of_run":1,.*"complete":false,"on_disk":true\}\]$'
-import 1 --rejects="$BOX/small.rej" --resume --format=json test "$BOX/small.csv"
+import 1 --rejects-file="$BOX/small.rej" --resume --format=json test "$BOX/small.csv"
 one_line
 want_text out '"rows":2,"rejected":1,"run":2,"rows_of_run":1,"rejected_of_run":0,.*"complete":true,"on_disk":true\}\]$'
 
+say "as many rejected rows as are permitted, and the next file"
+printf '1,"x",1\nnone,"y",2\nnone,"z",3\n4,"u",4\n' >"$BOX/few.csv"
+want 0 "$BIN/ndb_delete_all" -d test small
+import 0 --rejects=2 --table=small test "$BOX/few.csv"
+want_text out '^test\.small: 2 rows imported, 2 rejected'
+want_text err "Rejected rows are in $BOX/state/few\.rej"
+[ "$(cut -f 1 "$BOX/state/few.rej" | tr '\n' ' ')" = '2 3 ' ] || fail "the reject file is $(cat "$BOX/state/few.rej")"
+want 0 "$BIN/ndb_delete_all" -d test small
+import 1 --rejects=1 --opbatch=1 --db-workers=1 --table=small test "$BOX/few.csv"
+want_text err 'few\.csv: more than 1 rows rejected'
+has_rows small 1
+import 1 --rejects=1 --resume --table=small test "$BOX/few.csv" # Two of the file's rows are rejected, whenever.
+has_rows small 2
+want 0 "$BIN/ndb_delete_all" -d test small big
+printf '5,"none",here,x\n' >"$BOX/state/small.csv"
+printf '1,"x",1\n' >"$BOX/state/big.csv"
+import 1 test "$BOX/state/small.csv" "$BOX/state/big.csv"
+has_rows big 0
+import 1 --continue test "$BOX/state/small.csv" "$BOX/state/big.csv"
+has_rows big 1
+rm -f "$BOX"/state/*
+want 2 "$BIN/ndb_import" --rejects="$BOX/small.rej" test "$BOX/small.csv"
+want_text err 'rejects is the number of rows that may be rejected.*--rejects-file names the file'
+
 say "states that do not fit"
 want 0 "$BIN/ndb_delete_all" -d test small
-import 1 --rejects="$BOX/small.rej" test "$BOX/small.csv"
+import 1 --rejects-file="$BOX/small.rej" test "$BOX/small.csv"
 echo '4,"more",4' >>"$BOX/small.csv"
 import 1 --resume test "$BOX/small.csv"
 want_text err 'small\.map: the file had [0-9]+ bytes then, and has [0-9]+ now$'
@@ -101,33 +125,33 @@ alter() { want 0 "$BIN/ndb_alter_table" -d test -e "$1"; }
 WHOLE_FILE='\(it was truncated, made anew or renamed since\).* without --resume the whole file is imported$'
 want 0 "$BIN/ndb_delete_all" -d test small
 printf '1,"x",1\n2,"y",2\nnone,"z",3\n4,"u",4\n' >"$BOX/small.csv"
-import 1 --rejects="$BOX/small.rej" test "$BOX/small.csv"
+import 1 --rejects-file="$BOX/small.rej" test "$BOX/small.csv"
 has_rows small 2
 cp "$BOX/state/small.map" "$BOX/old.map"
 alter "ALTER TABLE small ADD COLUMN d INT; ALTER TABLE small RENAME COLUMN c TO e; RENAME TABLE small TO other"
 want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE small (a INT NOT NULL PRIMARY KEY, b VARCHAR(40), e INT)"
-import 1 --rejects="$BOX/small.rej" --columns=a,b,e --resume test "$BOX/small.csv" # The name is another table's.
+import 1 --rejects-file="$BOX/small.rej" --columns=a,b,e --resume test "$BOX/small.csv" # The name is another table's.
 want_text err "small\\.map: table test/small is not the one that rows of .*/small\\.csv were imported into $WHOLE_FILE"
 has_rows small 0
 want 0 "$BIN/ndb_drop_table" -d test small
 alter "RENAME TABLE other TO small"
 cmp "$BOX/state/small.map" "$BOX/old.map" || fail "a refused run has changed the state"
-import 1 --rejects="$BOX/small.rej" --columns=a,b,e --resume --keep-state test "$BOX/small.csv" # Changed, but the same.
+import 1 --rejects-file="$BOX/small.rej" --columns=a,b,e --resume --keep-state test "$BOX/small.csv" # Changed, but the same.
 want_text out '^test\.small: 3 rows imported \(run 2, 1 new\), 1 rejected'
 has_rows small 3
 cp "$BOX/state/small.map" "$BOX/complete.map"
 for state in old complete; do
     alter "TRUNCATE TABLE small"
     cp "$BOX/$state.map" "$BOX/state/small.map"
-    import 1 --rejects="$BOX/small.rej" --columns=a,b,e --resume test "$BOX/small.csv"
+    import 1 --rejects-file="$BOX/small.rej" --columns=a,b,e --resume test "$BOX/small.csv"
     want_text err "small\\.map: table test/small is not the one that rows of .*/small\\.csv were imported into $WHOLE_FILE"
     has_rows small 0
-    import 1 --rejects="$BOX/small.rej" --columns=a,b,e --continue test "$BOX/small.csv"
+    import 0 --rejects-file="$BOX/small.rej" --columns=a,b,e --rejects=1000000 test "$BOX/small.csv"
     has_rows small 3
 done
 sed -E '/^(table|cluster|tail|options|epoch|check)/d' "$BOX/old.map" >"$BOX/state/small.map" # As versions wrote it that did not keep the table.
-import 1 --rejects="$BOX/small.rej" --columns=a,b,e --resume test "$BOX/small.csv"
-want_text err 'small\.map is of an older version, and does not say whether table test/small is still .*--continue --ignore-lines=3 '
+import 1 --rejects-file="$BOX/small.rej" --columns=a,b,e --resume test "$BOX/small.csv"
+want_text err 'small\.map is of an older version, and does not say whether table test/small is still .*--rejects=N --ignore-lines=3 '
 
 say "no state where there can be none"
 import 1 --resume --table=small test - </dev/null
@@ -141,12 +165,12 @@ seq 1 3000 | awk '{ printf "\"r%d\",%d\n", $1, $1 }' >"$BOX/one.csv"
 cp "$BOX/one.csv" "$BOX/two.csv"
 importers=()
 for file in one two; do
-    run "$BIN/ndb_import" --state-dir="$BOX" --rejects="$BOX/$file.rej" --table=numbered -m --ai-prefetch-sz=100 test "$BOX/$file.csv" >"$BOX/$file.out" 2>&1 &
+    run "$BIN/ndb_import" --state-dir="$BOX" --rejects-file="$BOX/$file.rej" --table=numbered -m --ai-prefetch-sz=100 test "$BOX/$file.csv" >"$BOX/$file.out" 2>&1 &
     importers+=("$!")
 done
 for importer in "${importers[@]}"; do wait "$importer" || fail "an import with numbers ends with exit code $?: $(cat "$BOX/one.out" "$BOX/two.out")"; done
 has_rows numbered 6000
-want 0 "$BIN/ndb_import" --state-dir="$BOX" --rejects="$BOX/one.rej" --table=numbered --columns=@x,n -m --ai-increment=10 --ai-offset=100007 test "$BOX/one.csv"
+want 0 "$BIN/ndb_import" --state-dir="$BOX" --rejects-file="$BOX/one.rej" --table=numbered --columns=@x,n -m --ai-increment=10 --ai-offset=100007 test "$BOX/one.csv"
 has_rows numbered 9000
 want 0 "$BIN/ndb_select_all" -d test -h 0 -D , numbered
 [ "$(awk -F, '$1 == "[NULL]" && $2 % 10 == 7 && $2 >= 100007 { n++ } END { print n + 0 }' "$BOX/out")" = 3000 ] || fail "the numbers are others than every tenth from 100007 on"
@@ -159,7 +183,7 @@ want_text err 'columns has it'
 
 say "numbers for rows that have none: how to go on"
 printf '"a",1\n"b",none\n' >"$BOX/stops.csv"
-import 1 --table=numbered --rejects="$BOX/stops.rej" -m test "$BOX/stops.csv"
+import 1 --table=numbered --rejects-file="$BOX/stops.rej" -m test "$BOX/stops.csv"
 want_text err 'row 2 is the last one that is done; --ignore-lines=2 goes on there$'
 want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE tiny (id TINYINT AUTO_INCREMENT PRIMARY KEY, n INT)"
 seq 130 >"$BOX/tiny.csv"
@@ -179,14 +203,14 @@ OWN='CREATE TABLE `own` (`id` int NOT NULL AUTO_INCREMENT, `n` int DEFAULT NULL,
 want 0 "$BIN/ndb_create_table" -d test -e "$OWN AUTO_INCREMENT=500 DEFAULT CHARSET=utf8mb4"
 next_is own 500
 printf '7,1\n-3,2\n' >"$BOX/own.csv"
-import 0 --rejects="$BOX/own.rej" test "$BOX/own.csv"
+import 0 --rejects-file="$BOX/own.rej" test "$BOX/own.csv"
 next_is own 500
 printf '600,1\n900,2\nx,3\n700,4\n' >"$BOX/own.csv"
-import 1 --rejects="$BOX/own.rej" test "$BOX/own.csv"
+import 1 --rejects-file="$BOX/own.rej" test "$BOX/own.csv"
 next_is own 901
 sed -i 's/^number	900$/number	5000/; /^check/d' "$BOX/state/own.map"
 printf 'check\t%s\n' "$(cksum <"$BOX/state/own.map" | cut -d ' ' -f 1)" >>"$BOX/state/own.map"
-import 1 --rejects="$BOX/own.rej" --resume --keep-state test "$BOX/own.csv" # The state knows what the first run has seen.
+import 1 --rejects-file="$BOX/own.rej" --resume --keep-state test "$BOX/own.csv" # The state knows what the first run has seen.
 has_rows own 5
 next_is own 5001
 want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE moved (id BIGINT AUTO_INCREMENT PRIMARY KEY, n INT)"
@@ -195,7 +219,7 @@ want_text out '^5 rows moved from own to moved$'
 next_is moved 901
 want 0 "$BIN/ndb_create_table" -d test -e "$OWN"
 next_is own 1
-import 1 --rejects="$BOX/own.rej" --resume test "$BOX/own.csv" # It has the number of the dropped one, most often.
+import 1 --rejects-file="$BOX/own.rej" --resume test "$BOX/own.csv" # It has the number of the dropped one, most often.
 want_text err "own\\.map: table test/own is not the one .*$WHOLE_FILE"
 has_rows own 0
 next_is own 1

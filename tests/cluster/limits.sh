@@ -7,7 +7,7 @@ say "DataMemory is full"
 DATA_MEMORY=4M start_cluster 2 2
 want 0 "$BIN/ndb_create_table" --execute="$AWKWARD_TABLE"
 awkward_rows 40000 >"$BOX/many.csv"
-want 1 "$BIN/ndb_import" --state-dir="$BOX" --table=awkward --rejects="$BOX/many.rej" test "$BOX/many.csv"
+want 1 "$BIN/ndb_import" --state-dir="$BOX" --table=awkward --rejects-file="$BOX/many.rej" test "$BOX/many.csv"
 cat "$BOX/out"
 want_text err 'rejected: (827|625|826|921|1601|1602): '
 want 0 "$BIN/ndb_mgm" -e 'ALL REPORT MEMORY'
@@ -25,7 +25,7 @@ say "more transactions than the cluster allows"
 start_cluster 2 2 'MaxNoOfConcurrentTransactions=64'
 want 0 "$BIN/ndb_create_table" --execute="$AWKWARD_TABLE"
 awkward_rows 3000 >"$BOX/many.csv"
-want 0 "$BIN/ndb_import" --table=awkward --rejects="$BOX/many.rej" --opbatch=128 --db-workers=8 --temperrors=10000 \
+want 0 "$BIN/ndb_import" --table=awkward --rejects-file="$BOX/many.rej" --opbatch=128 --db-workers=8 --temperrors=10000 \
     --tempdelay=1 test "$BOX/many.csv"
 cat "$BOX/out"
 want_text out ': 3000 rows imported, 0 rejected, '

@@ -131,7 +131,7 @@ for try in $(seq 10); do # A checkpoint that happens to come between would be ne
     for n in 1 2 3 4; do
         make_durable
         awkward_rows 10 "$((100000 + n * 100))" >"$BOX/awkward.csv"
-        want 0 "$BIN/ndb_import" --rejects="$BOX/awkward.rej" test "$BOX/awkward.csv"
+        want 0 "$BIN/ndb_import" --rejects-file="$BOX/awkward.rej" test "$BOX/awkward.csv"
     done
     make_durable
     kill_nodes

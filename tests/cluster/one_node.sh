@@ -53,12 +53,12 @@ awkward_rows 5 30001 >"$BOX/more.csv"
     echo '30013,"plain","x",\N,1.5,2000-01-01,1,1,"too long",0x1'
     echo '30014,"plain","good",\N,1.5,2000-01-01,1,1,"a",0x1'
 } >>"$BOX/more.csv"
-want 1 "$BIN/ndb_import" --state-dir="$BOX" --table=awkward --rejects="$BOX/first.rej" test "$BOX/more.csv"
+want 1 "$BIN/ndb_import" --state-dir="$BOX" --table=awkward --rejects-file="$BOX/first.rej" test "$BOX/more.csv"
 want_text out 'awkward: [0-9]+ rows imported, [1-9][0-9]* rejected'
-want 1 "$BIN/ndb_import" --continue --table=awkward --ignore-lines=8 --rejects="$BOX/more.rej" test "$BOX/more.csv"
+want 0 "$BIN/ndb_import" --rejects=1000000 --table=awkward --ignore-lines=8 --rejects-file="$BOX/more.rej" test "$BOX/more.csv"
 want 0 "$BIN/ndb_select_count" -d test awkward
 want_text out '^20006 records'
-want 1 "$BIN/ndb_import" --continue --table=awkward --rejects="$BOX/more.rej" test "$BOX/more.csv"
+want 0 "$BIN/ndb_import" --rejects=1000000 --table=awkward --rejects-file="$BOX/more.rej" test "$BOX/more.csv"
 want_text out 'awkward: 0 rows imported'
 cp "$BOX/more.rej" "$BOX/out"
 want_text out '	4313	3 fields instead of 10	30010,'

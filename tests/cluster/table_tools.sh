@@ -11,7 +11,7 @@ has_rows() { [ "$(rows_of "$1")" = "$2" ] || fail "table $1 has $(rows_of "$1") 
 
 want 0 "$BIN/ndb_create_table" --execute="$AWKWARD_TABLE"
 awkward_rows 5000 >"$BOX/awkward.csv"
-load() { want 0 "$BIN/ndb_import" --rejects="$BOX/awkward.rej" test "$BOX/awkward.csv"; }
+load() { want 0 "$BIN/ndb_import" --rejects-file="$BOX/awkward.rej" test "$BOX/awkward.csv"; }
 
 say "the database of a table that is named without one"
 want 0 "$BIN/ndb_create_table" -e "CREATE TABLE here (a INT PRIMARY KEY, b INT)"

@@ -24,7 +24,7 @@ make_durable
 say "a data node is killed while rows are written"
 awkward_rows 200000 1000 >"$BOX/many.csv"
 (
-    run "$BIN/ndb_import" --table=awkward --rejects="$BOX/many.rej" test "$BOX/many.csv" >"$BOX/many.out" 2>&1
+    run "$BIN/ndb_import" --table=awkward --rejects-file="$BOX/many.rej" test "$BOX/many.csv" >"$BOX/many.out" 2>&1
     echo $? >"$BOX/many.code"
 ) &
 writer=$!

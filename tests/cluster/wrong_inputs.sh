@@ -150,7 +150,7 @@ wrong 1 't and t are the same table' ndb_move_data t t
 wrong 1 'test/nothing: 723: ' ndb_move_data t nothing
 wrong 1 'test/nofile: 723: No table with this name; check' ndb_import test nofile.csv
 wrong 1 '--columns: No column zz in the table; ndb_desc lists them' ndb_import --csvopt=c --columns=a,zz test t.csv
-wrong 1 "t\.csv: row 2 rejected: 4313: field 1, column a: Text or bytes are not a value of the column's type; correct the value.*Rejected rows are in .*/t\.rej" ndb_import --csvopt=c --rejects="$BOX/t.rej" test t.csv
+wrong 1 "t\.csv: row 2 rejected: 4313: field 1, column a: Text or bytes are not a value of the column's type; correct the value.*Rejected rows are in .*/t\.rej" ndb_import --csvopt=c --rejects-file="$BOX/t.rej" test t.csv
 
 say "statements: the text, the place and the caret"
 wrong 1 "4247: .*: line 1, column 19: at 'FOO': expected a column type CREATE TABLE x \(a FOO PRIMARY KEY\)                   \^ $" ndb_create_table -e 'CREATE TABLE x (a FOO PRIMARY KEY)'
