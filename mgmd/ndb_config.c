@@ -13,8 +13,8 @@
 #include "ndb/mgm.h"
 #include "ndb/ndb.h"
 #include "mgmd/config_query.h"
+#include "service/wait_told.h"
 
-#define FIRST_MS  1000u /* Then it is told what is waited for. */
 #define CALL_MS   5000u
 #define ANSWER_MS 60000u
 
@@ -281,27 +281,24 @@ static struct cluster_config *from_binary_file(const char *file)
     return config;
 }
 
-/* What is waited for is told, and again when the reason changes. */
 static int connect_server(const struct settings *settings, ndb_mgm_handle_t *handle)
 {
     const struct timespec pause = {.tv_sec = (time_t)settings->delay_s,
                                    .tv_nsec = settings->delay_s == 0 ? 100000000 : 0};
-    char told[1024] = "";
-
     if (ndb_mgm_set_connectstring(handle, settings->connect_string) != 0) return -1;
+    struct wait_told *wait = wait_told_begin("ndb_config");
+    bool connected = false;
+    ndb_mgm_set_timeout(handle, CALL_MS);
+    wait_told_for(wait, "a management server: no answer yet");
     for (int round = 0;; round++) {
-        bool told_soon = round == 0 && settings->retries != 0;
-        ndb_mgm_set_timeout(handle, told_soon ? FIRST_MS : CALL_MS);
-        if (ndb_mgm_connect(handle, 0, 0) == 0) break;
-        if (settings->retries >= 0 && round >= settings->retries) return -1;
-        if (strcmp(told, ndb_mgm_error_text(handle)) != 0) {
-            (void)snprintf(told, sizeof(told), "%s", ndb_mgm_error_text(handle));
-            (void)fprintf(stderr, "ndb_config: waits for a management server: %s\n", told);
-        }
+        connected = ndb_mgm_connect(handle, 0, 0) == 0;
+        if (connected || (settings->retries >= 0 && round >= settings->retries)) break;
+        wait_told_for(wait, "a management server: %s", ndb_mgm_error_text(handle));
         (void)nanosleep(&pause, NULL);
     }
+    wait_told_end(wait);
     ndb_mgm_set_timeout(handle, ANSWER_MS);
-    return 0;
+    return connected ? 0 : -1;
 }
 
 static struct cluster_config *from_server(const struct settings *settings)

@@ -7,7 +7,7 @@
 
 #include "ndb/mgm.h"
 #include "tools/tool_json.h"
-#include "tools/tool_wait.h"
+#include "service/wait_told.h"
 
 #define POLL_MS       50 /* Between two looks at the cluster. */
 #define CALL_MS_MIN   300u
@@ -182,7 +182,7 @@ static void print_not_reached(const struct settings *settings, ndb_mgm_handle_t 
 
 /* Asks for the nodes' states; a lost connection is made again. False: no answer. */
 static bool ask(ndb_mgm_handle_t *mgm, struct ndb_mgm_cluster_state *cluster, uint64_t end_ms,
-                struct tool_wait *wait)
+                struct wait_told *wait)
 {
     uint64_t now = now_ms();
     uint64_t left = end_ms > now + CALL_MS_MIN ? end_ms - now : CALL_MS_MIN;
@@ -190,11 +190,11 @@ static bool ask(ndb_mgm_handle_t *mgm, struct ndb_mgm_cluster_state *cluster, ui
     if (ndb_mgm_is_connected(mgm) || tool_try_mgm(mgm, end_ms)) {
         ndb_mgm_set_timeout(mgm, left < TOOL_CALL_MS ? (uint32_t)left : TOOL_CALL_MS);
         if (ndb_mgm_get_status(mgm, cluster) == 0) {
-            tool_wait_for(wait, "%s", "");
+            wait_told_for(wait, "%s", "");
             return true;
         }
     }
-    tool_wait_for(wait, "a management server: %s", ndb_mgm_error_text(mgm));
+    wait_told_for(wait, "a management server: %s", ndb_mgm_error_text(mgm));
     return false;
 }
 
@@ -203,7 +203,7 @@ static int wait_for_state(const struct settings *settings, ndb_mgm_handle_t *mgm
 {
     static struct ndb_mgm_cluster_state cluster;
     enum ndb_mgm_node_status last[NDB_MGM_NODES_MAX + 1] = {0};
-    struct tool_wait *wait = tool_wait_begin(settings->tool.name);
+    struct wait_told *wait = wait_told_begin(settings->tool.name);
     uint64_t clock_ms = 0;
     bool reached = false;
 
@@ -216,7 +216,7 @@ static int wait_for_state(const struct settings *settings, ndb_mgm_handle_t *mgm
         }
         (void)nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
     }
-    tool_wait_end(wait);
+    wait_told_end(wait);
     if (settings->tool.format == TOOL_JSON) print_json(&settings->tool, &cluster, reached);
     if (!reached) print_not_reached(settings, mgm, &cluster);
     return reached ? TOOL_OK : TOOL_FAILED;

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "tools/tool_common.h"
-#include "tools/tool_wait.h"
+#include "service/wait_told.h"
 
 #define GRACE_MS       2000u /* For the rest, when the first data node is ready. */
 #define CONNECT_MS_MIN 1000u
@@ -67,7 +67,7 @@ bool tool_try_mgm(ndb_mgm_handle_t *handle, uint64_t end_ms)
 }
 
 static bool connect_mgm(const struct tool *tool, ndb_mgm_handle_t *handle, uint32_t limit_ms,
-                        struct tool_wait *wait)
+                        struct wait_told *wait)
 {
     bool once = tool->retries == 0 || limit_ms == 0;
     uint32_t option_ms = once ? NDB_NO_TIMEOUT : connect_limit_ms(tool);
@@ -76,10 +76,10 @@ static bool connect_mgm(const struct tool *tool, ndb_mgm_handle_t *handle, uint3
 
     ndb_mgm_set_name(handle, tool->name);
     if (ndb_mgm_set_connectstring(handle, tool->connect_string) != 0) return false;
-    tool_wait_for(wait, "a management server: no answer yet from %s", tool_servers(tool));
+    wait_told_for(wait, "a management server: no answer yet from %s", tool_servers(tool));
     while (!tool_try_mgm(handle, end_ms)) {
         if (once || now_ms() + PAUSE_MS >= end_ms) return false;
-        tool_wait_for(wait, "a management server: %s", ndb_mgm_error_text(handle));
+        wait_told_for(wait, "a management server: %s", ndb_mgm_error_text(handle));
         (void)nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL);
     }
     return true;
@@ -87,10 +87,10 @@ static bool connect_mgm(const struct tool *tool, ndb_mgm_handle_t *handle, uint3
 
 bool tool_connect_mgm(const struct tool *tool, ndb_mgm_handle_t *handle, uint32_t limit_ms)
 {
-    struct tool_wait *wait = tool_wait_begin(tool->name);
+    struct wait_told *wait = wait_told_begin(tool->name);
     bool connected = connect_mgm(tool, handle, limit_ms, wait);
 
-    tool_wait_end(wait);
+    wait_told_end(wait);
     if (!connected)
         (void)fprintf(stderr, "Unable to connect to management server.\n%d: %s\n" CURE,
                       ndb_mgm_error_code(handle), ndb_mgm_error_text(handle));
@@ -100,19 +100,19 @@ bool tool_connect_mgm(const struct tool *tool, ndb_mgm_handle_t *handle, uint32_
 /* ---- To the cluster. ---- */
 
 /* Tries for as long as the options say. */
-static bool connect_cluster(struct tool *tool, struct tool_wait *wait)
+static bool connect_cluster(struct tool *tool, struct wait_told *wait)
 {
     uint64_t end_ms = end_of(connect_limit_ms(tool));
     ndb_error_t error;
 
-    tool_wait_for(wait, "a management server: no answer yet from %s", tool_servers(tool));
+    wait_told_for(wait, "a management server: no answer yet from %s", tool_servers(tool));
     while (ndb_connection_connect(tool->connection, SLICE_MS) != 0) {
         ndb_connection_error(tool->connection, &error);
         if (now_ms() >= end_ms) return false;
         if (error.code == CODE_NO_SERVER)
-            tool_wait_for(wait, "a management server: %s", error.detail);
+            wait_told_for(wait, "a management server: %s", error.detail);
         else if (error.code == CODE_NO_NODE_ID)
-            tool_wait_for(wait, "a node id from the management server at %s: %s",
+            wait_told_for(wait, "a node id from the management server at %s: %s",
                           tool_servers(tool), error.detail);
         else
             return false;
@@ -143,24 +143,24 @@ static void describe_nodes(struct tool *tool, ndb_mgm_handle_t *mgm, char *text,
 }
 
 /* One ready node is enough to work with; the others are given a short time to follow. */
-static bool wait_for_nodes(struct tool *tool, ndb_mgm_handle_t *mgm, struct tool_wait *wait)
+static bool wait_for_nodes(struct tool *tool, ndb_mgm_handle_t *mgm, struct wait_told *wait)
 {
     uint64_t end_ms = now_ms() + TOOL_READY_MS;
     uint64_t look_ms = now_ms() + LOOK_MS / 2; /* In time for what is told after a second. */
     char text[400];
 
-    tool_wait_for(wait, "a data node of the cluster at %s: none of %u is ready", tool_servers(tool),
+    wait_told_for(wait, "a data node of the cluster at %s: none of %u is ready", tool_servers(tool),
                   ndb_connection_data_nodes(tool->connection));
     while (now_ms() < end_ms) {
         int missing = ndb_connection_wait_until_ready(tool->connection, SLICE_MS);
         if (missing > 0) {
-            tool_wait_for(wait, "%s", "");
+            wait_told_for(wait, "%s", "");
             (void)ndb_connection_wait_until_ready(tool->connection, GRACE_MS);
         }
         if (missing >= 0) return true;
         if (now_ms() < look_ms) continue;
         describe_nodes(tool, mgm, text, sizeof(text));
-        tool_wait_for(wait, "a data node of the cluster at %s: %s", tool_servers(tool), text);
+        wait_told_for(wait, "a data node of the cluster at %s: %s", tool_servers(tool), text);
         look_ms = now_ms() + LOOK_MS;
     }
     return false;
@@ -180,14 +180,14 @@ static void print_not_connected(struct tool *tool)
 
 static bool reach_cluster(struct tool *tool)
 {
-    struct tool_wait *wait = tool_wait_begin(tool->name);
+    struct wait_told *wait = wait_told_begin(tool->name);
     ndb_mgm_handle_t *mgm = ndb_mgm_create_handle();
     bool connected = connect_cluster(tool, wait);
     bool ready = connected;
 
     if (mgm != NULL) (void)ndb_mgm_set_connectstring(mgm, tool->connect_string);
     if (connected) ready = wait_for_nodes(tool, mgm, wait);
-    tool_wait_end(wait);
+    wait_told_end(wait);
     ndb_mgm_destroy_handle(mgm);
     if (!connected)
         print_not_connected(tool);

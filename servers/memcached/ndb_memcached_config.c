@@ -9,14 +9,15 @@
 
 #include "ndb/mgm.h"
 #include "servers/memcached/mc_tool.h"
+#include "service/wait_told.h"
 
 #define NODE_ID_MAX     255u
 #define TIMEOUT_MS      30000u /* No call takes longer. */
 #define READY_MS        30000u /* Longest wait for the data nodes, */
 #define OTHER_MS        5000u  /* and for those of another cluster. */
 #define CONNECT_MS_MIN  1000u
-#define SLICE_MS        900u /* Then it is told what is waited for: */
-#define CODE_NO_SERVER  4269 /* that may pass, */
+#define SLICE_MS        300u /* One call; then the reason is looked at. */
+#define CODE_NO_SERVER  4269 /* That may pass, */
 #define CODE_NO_NODE_ID 1701 /* and that. */
 
 enum {
@@ -233,35 +234,22 @@ static void fail_connection(struct mc_tool *tool, struct ndb_cluster_connection 
     (void)mc_config_fail_ndb(&tool->error, &error, "%s", what);
 }
 
-/* As ndb_connection_connect(), but tells what is waited for, and again when the reason changes. */
-static int connect_and_tell(struct ndb_cluster_connection *connection, uint32_t limit_ms)
+/* As ndb_connection_connect(), but tells what is waited for. */
+static int connect_and_tell(struct ndb_cluster_connection *connection, uint32_t limit_ms,
+                            struct wait_told *wait)
 {
-    char told[1024] = "";
     ndb_error_t error;
 
+    wait_told_for(wait, "a management server: no answer yet");
     for (uint32_t left = limit_ms;;) {
         uint32_t slice = left < SLICE_MS ? left : SLICE_MS;
         if (ndb_connection_connect(connection, slice) == 0) return 0;
         ndb_connection_error(connection, &error);
         if (limit_ms != NDB_NO_TIMEOUT) left -= slice;
         if (left == 0 || (error.code != CODE_NO_SERVER && error.code != CODE_NO_NODE_ID)) return -1;
-        if (strcmp(told, error.detail) == 0) continue;
-        (void)snprintf(told, sizeof(told), "%s", error.detail);
-        (void)fprintf(stderr, "ndb_memcached_config: waits for a %s: %s\n",
-                      error.code == CODE_NO_SERVER ? "management server" : "node id", told);
+        wait_told_for(wait, "a %s: %s",
+                      error.code == CODE_NO_SERVER ? "management server" : "node id", error.detail);
     }
-}
-
-/* The same for ndb_connection_wait_until_ready(). */
-static int wait_and_tell(struct ndb_cluster_connection *connection, uint32_t limit_ms)
-{
-    uint32_t first = limit_ms < SLICE_MS ? limit_ms : SLICE_MS;
-    int missing = ndb_connection_wait_until_ready(connection, first);
-
-    if (missing >= 0 || first == limit_ms) return missing;
-    (void)fprintf(stderr, "ndb_memcached_config: waits for a data node: none of %u is ready\n",
-                  ndb_connection_data_nodes(connection));
-    return ndb_connection_wait_until_ready(connection, limit_ms - first);
 }
 
 /* False with tool->error. What was opened is closed at the end, in any case. */
@@ -281,12 +269,19 @@ static bool open_cluster(struct mc_tool *tool, const char *connect_string, uint3
         (void)mc_config_fail(&tool->error, "out of memory");
         return false;
     }
-    if (connect_and_tell(cluster->connection, connect_ms) != 0) {
-        fail_connection(tool, cluster->connection, "unable to connect to a management server");
-        return false;
+    struct wait_told *wait = wait_told_begin("ndb_memcached_config");
+    const char *missing = NULL;
+    if (connect_and_tell(cluster->connection, connect_ms, wait) != 0) {
+        missing = "unable to connect to a management server";
+    } else {
+        wait_told_for(wait, "a data node: none of %u is ready",
+                      ndb_connection_data_nodes(cluster->connection));
+        if (ndb_connection_wait_until_ready(cluster->connection, ready_ms) < 0)
+            missing = "no data node is ready";
     }
-    if (wait_and_tell(cluster->connection, ready_ms) < 0) {
-        fail_connection(tool, cluster->connection, "no data node is ready");
+    wait_told_end(wait);
+    if (missing != NULL) {
+        fail_connection(tool, cluster->connection, missing);
         return false;
     }
     cluster->ndb = ndb_open(cluster->connection, MC_SCHEMA);

@@ -20,7 +20,7 @@ lines err 'waits for' 0
 want 1 "$BIN/ndb_top" -c "$dead,localhost:${dead#*:}" --connect-retries=1 --connect-retry-delay=2
 want_text err "^ndb_top: waits for .* 127\.0\.0\.1 port ${dead#*:}: Connection refused; localhost port ${dead#*:}: "
 
-want 255 "$BIN/ndb_config" -c "$dead" --connect-retries=1 --connect-retry-delay=1
+want 255 "$BIN/ndb_config" -c "$dead" --connect-retries=1 --connect-retry-delay=2
 lines err "^ndb_config: waits for a management server: 127\.0\.0\.1 port ${dead#*:}: Connection refused$" 1
 want 1 "$BIN/ndb_memcached_config" -c "$dead" --connect-retries=1 --connect-retry-delay=2 show
 lines err "^ndb_memcached_config: waits for a management server: 127\.0\.0\.1 port ${dead#*:}: Connection refused$" 1
@@ -45,6 +45,34 @@ done
 want 3 "$BIN/ndb_waiter" -c "127.0.0.1:$(cat "$BOX/port")" --timeout=3
 want_text err '^ndb_waiter: waits for a management server: 127\.0\.0\.1 port [0-9]+: it is no management server: it says "220 mail ready'
 kill "$stranger" # It is not one of the cluster's programs.
+
+say "somebody listens there and never answers"
+/usr/bin/python3 - "$BOX/silent" <<'PYTHON' &
+import socket, sys, time
+server = socket.socket()
+server.bind(("127.0.0.1", 0))
+server.listen(9)
+open(sys.argv[1], "w").write("%d\n" % server.getsockname()[1])
+while True:
+    time.sleep(100)
+PYTHON
+PIDS+=($!)
+stranger=$!
+for _ in $(seq 900); do
+    [ -s "$BOX/silent" ] && break
+    sleep 0.1
+done
+silent=127.0.0.1:$(cat "$BOX/silent")
+for tool in ndb_config ndb_memcached_config\ show ndb_show_tables ndb_waiter; do
+    # shellcheck disable=SC2086
+    "$BIN"/$tool -c "$silent" >"$BOX/tool.out" 2>"$BOX/tool.err" &
+    pid=$!
+    PIDS+=("$pid")
+    wait_text tool.err "^${tool% *}: waits for a management server: no answer yet"
+    kill "$pid"
+    wait "$pid" 2>/dev/null
+done
+kill "$stranger"
 
 say "on a terminal the line changes and goes"
 script -qec "$BIN/ndb_waiter -c $dead --timeout=3" /dev/null >"$BOX/terminal" 2>&1

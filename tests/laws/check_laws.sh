@@ -20,7 +20,7 @@ allowed() {
     mgmd/*) echo "mgmd service include/ndb ndb signals transporters kernel/base api/mgm" ;;
     api/*) echo "api include/ndb ndb signals transporters kernel/base mgmd/\(config\|message\)\.h" ;;
     ndbmtd/*) echo "ndbmtd service blocks kernel signals transporters api include/ndb ndb mgmd" ;;
-    tools/*) echo "tools formats include/ndb ndb kernel/exit_codes\.def" ;;
+    tools/*) echo "tools service formats include/ndb ndb kernel/exit_codes\.def" ;;
     servers/*) echo "servers service include/ndb ndb" ;;
     service/*) echo "service" ;;
     *) echo "" ;;

@@ -1,4 +1,4 @@
-/* tool_wait.h -- tells on standard error what a tool waits for, and why. */
+/* wait_told.h -- tells on standard error what a program waits for, and why. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A second after something is waited for it is told, and again when the reason changes, but not
@@ -7,12 +7,13 @@
  */
 #pragma once
 
-struct tool_wait;
+struct wait_told;
 
-/* `name` is the tool's, and lives as long. NULL when there is no memory: nothing is told then. */
-struct tool_wait *tool_wait_begin(const char *name);
+/* `name` is the program's, and lives as long. NULL when there is no memory: nothing is told then.
+ */
+struct wait_told *wait_told_begin(const char *name);
 /* What is waited for and why, from now on: "a management server: ...". "": nothing. */
-void tool_wait_for(struct tool_wait *wait, const char *format, ...)
+void wait_told_for(struct wait_told *wait, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Nothing is waited for any more. NULL is allowed, as it is above. */
-void tool_wait_end(struct tool_wait *wait);
+void wait_told_end(struct wait_told *wait);

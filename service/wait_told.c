@@ -1,6 +1,6 @@
-/* tool_wait.c -- tells on standard error what a tool waits for, and why. */
+/* wait_told.c -- tells on standard error what a program waits for, and why. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "tools/tool_wait.h"
+#include "service/wait_told.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 #define COLUMNS_ELSE 80 /* When nobody knows how wide the terminal is. */
 #define CLEAR_LINE   "\r\033[K"
 
-struct tool_wait {
+struct wait_told {
     const char *name;
     bool terminal; /* One line that changes. */
     pthread_t thread;
@@ -40,7 +40,7 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static void clear_line(struct tool_wait *wait)
+static void clear_line(struct wait_told *wait)
 {
     if (wait->shown) (void)fputs(CLEAR_LINE, stderr);
     wait->shown = false;
@@ -61,7 +61,7 @@ static int bytes_shown(const char *text)
     return (int)bytes;
 }
 
-static void tell(struct tool_wait *wait, uint64_t now)
+static void tell(struct wait_told *wait, uint64_t now)
 {
     char line[TEXT_SIZE + 128];
 
@@ -79,7 +79,7 @@ static void tell(struct tool_wait *wait, uint64_t now)
 }
 
 /* The lock is held. */
-static void sleep_until(struct tool_wait *wait, uint64_t until_ms)
+static void sleep_until(struct wait_told *wait, uint64_t until_ms)
 {
     const struct timespec until = {.tv_sec = (time_t)(until_ms / 1000),
                                    .tv_nsec = (long)(until_ms % 1000) * 1000000};
@@ -88,7 +88,7 @@ static void sleep_until(struct tool_wait *wait, uint64_t until_ms)
 
 static void *teller(void *context)
 {
-    struct tool_wait *wait = context;
+    struct wait_told *wait = context;
 
     (void)pthread_mutex_lock(&wait->lock);
     while (!wait->ended) {
@@ -107,7 +107,7 @@ static void *teller(void *context)
     return NULL;
 }
 
-static void init_locks(struct tool_wait *wait)
+static void init_locks(struct wait_told *wait)
 {
     pthread_condattr_t monotonic;
 
@@ -118,16 +118,16 @@ static void init_locks(struct tool_wait *wait)
     (void)pthread_condattr_destroy(&monotonic);
 }
 
-static void destroy(struct tool_wait *wait)
+static void destroy(struct wait_told *wait)
 {
     (void)pthread_cond_destroy(&wait->changed);
     (void)pthread_mutex_destroy(&wait->lock);
     free(wait);
 }
 
-struct tool_wait *tool_wait_begin(const char *name)
+struct wait_told *wait_told_begin(const char *name)
 {
-    struct tool_wait *wait = calloc(1, sizeof(*wait));
+    struct wait_told *wait = calloc(1, sizeof(*wait));
 
     if (wait == NULL) return NULL;
     wait->name = name;
@@ -138,7 +138,7 @@ struct tool_wait *tool_wait_begin(const char *name)
     return NULL;
 }
 
-void tool_wait_for(struct tool_wait *wait, const char *format, ...)
+void wait_told_for(struct wait_told *wait, const char *format, ...)
 {
     va_list arguments;
 
@@ -158,7 +158,7 @@ void tool_wait_for(struct tool_wait *wait, const char *format, ...)
     (void)pthread_mutex_unlock(&wait->lock);
 }
 
-void tool_wait_end(struct tool_wait *wait)
+void wait_told_end(struct wait_told *wait)
 {
     if (wait == NULL) return;
     (void)pthread_mutex_lock(&wait->lock);
