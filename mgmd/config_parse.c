@@ -571,7 +571,8 @@ struct cluster_config *config_parse_file(const char *file, struct config_report 
     } else {
         size_t length = fread(text, 1, CONFIG_FILE_SIZE_MAX + 1, in);
         if (ferror(in)) {
-            config_report_add(report, true, file, 0, "", "", "the file cannot be read");
+            config_report_add(report, true, file, 0, "", "", "the file cannot be read: %s",
+                              strerror(errno));
         } else {
             config = config_parse_text(text, length, file, report);
         }

@@ -119,7 +119,7 @@ int mgmd_identity_begin(struct mgmd *mgmd, const struct cluster_config *config)
     mark_path(mgmd, path, sizeof(path));
     int length = snprintf(text, sizeof(text), "%" PRIu64 "\n", config_cluster_id(config));
     if (mgmd_write_file(path, text, (size_t)length) == 0) return 0;
-    (void)fprintf(stderr, "ndb_mgmd: %s cannot be written\n", path);
+    (void)fprintf(stderr, "ndb_mgmd: %s cannot be written: %s\n", path, strerror(errno));
     return -1;
 }
 
@@ -145,9 +145,9 @@ void mgmd_identity_confirm(struct mgmd *mgmd)
     mark_path(mgmd, path, sizeof(path));
     if (mgmd_remove_file(path) != 0)
         cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
-                           "%s cannot be removed: this server takes its cluster id for "
+                           "%s cannot be removed (%s): this server takes its cluster id for "
                            "unconfirmed when it starts again",
-                           path);
+                           path, strerror(errno));
 }
 
 /* A data node that is started and runs with a configuration that this server neither has nor had,
@@ -163,7 +163,7 @@ static uint32_t unlike_node(const struct mgmd *mgmd, uint32_t *newest)
         if (node->digest == 0) continue;
         if (node->digest == digest) {
             if (node->generation > *newest) *newest = node->generation;
-        } else if (mgmd_config_kept(mgmd, node->generation) != node->digest) {
+        } else if (mgmd_kept_digest(mgmd, node->generation) != node->digest) {
             return id;
         }
     }
@@ -204,7 +204,7 @@ void mgmd_identity_confirm_by_node(struct mgmd *mgmd)
     }
     if (newest > own) {
         config_set_generation(mgmd->config, newest);
-        if (mgmd_config_store(mgmd, mgmd->config) != 0) {
+        if (mgmd_kept_store(mgmd, mgmd->config) != 0) {
             config_set_generation(mgmd->config, own);
             return;
         }
@@ -269,12 +269,13 @@ int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, b
         return -1;
     }
     set_id(mgmd->config, cluster_id);
-    if (mgmd_config_store(mgmd, mgmd->config) != 0) {
+    if (mgmd_kept_store(mgmd, mgmd->config) != 0) {
+        int error = errno;
         set_id(mgmd->config, own);
         (void)snprintf(why, size,
                        "Node %u %s with the cluster id %" PRIu64
-                       ", which this server would take, but the cache in %s cannot be written",
-                       node, does, cluster_id, mgmd->config_dir);
+                       ", which this server would take, but the cache in %s cannot be written (%s)",
+                       node, does, cluster_id, mgmd->config_dir, strerror(error));
         tell_foreign(mgmd, node, cluster_id, why);
         return 1;
     }
@@ -285,7 +286,7 @@ int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, b
                    node, does, cluster_id, own);
     cluster_log_write(mgmd->log, NDB_MGM_SEVERITY_WARNING, 0, why);
     (void)fprintf(stderr, "ndb_mgmd: %s\n", why);
-    mgmd_cache_forget(mgmd); /* What has the dropped id. */
+    mgmd_kept_forget(mgmd); /* What has the dropped id. */
     mgmd_identity_confirm(mgmd);
     mgm_link_update(mgmd->link);
     return 0;

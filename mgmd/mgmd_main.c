@@ -335,6 +335,35 @@ static int run_as_daemon(struct mgmd *mgmd)
     return 1;
 }
 
+static void print_section(const struct config_section *section)
+{
+    uint32_t count;
+    const struct config_param *params = config_params(&count);
+
+    printf("[%s]\n", config_kind_name(config_section_kind(section)));
+    for (uint32_t i = 0; i < count; i++) {
+        const struct config_param *param = &params[i];
+        if (param->kind != config_section_kind(section)) continue;
+        if (param->type == CONFIG_STRING) {
+            printf("%s=%s\n", param->name, config_get_text(section, param->id));
+        } else {
+            printf("%s=%" PRIu64 "\n", param->name, config_get_u64(section, param->id));
+        }
+    }
+    printf("\n");
+}
+
+static void print_sections(const struct cluster_config *config)
+{
+    print_section(config_system(config));
+    for (struct config_section *node = config_next_node(config, 0, CONFIG_NONE); node != NULL;
+         node = config_next_node(config, config_section_node(node), CONFIG_NONE)) {
+        print_section(node);
+    }
+    for (uint32_t i = 0; i < config_count(config, CONFIG_TCP); i++)
+        print_section(config_link_at(config, i));
+}
+
 static int print_config(struct mgmd *mgmd)
 {
     struct config_report report = {.lines = NULL};
@@ -345,7 +374,7 @@ static int print_config(struct mgmd *mgmd)
         (void)fprintf(stderr, "%s\n", report.lines[i]);
     config_report_clear(&report);
     if (config == NULL) return 1;
-    mgmd_config_print(config);
+    print_sections(config);
     config_free(config);
     return 0;
 }

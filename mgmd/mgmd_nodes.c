@@ -351,7 +351,7 @@ static void compare(struct mgmd *mgmd, struct mgmd_node *node)
     uint64_t now = uv_now(mgmd->loop);
 
     if (node->configured || node->compared == node->generation || now < node->compare_ms) return;
-    if (mgmd_config_behind(mgmd, node->generation) == 0)
+    if (mgmd_kept_behind(mgmd, node->generation) == 0)
         node->compared = node->generation;
     else
         node->compare_ms = now + COMPARE_MS;

@@ -121,6 +121,9 @@ wrong 2 "ndbmtd: 'b' is one argument too much: the connect string is 'a'" ndbmtd
 
 say "files"
 wrong 1 'there is no file nofile\.ini; use -f, or --config-dir' ndb_mgmd -f nofile.ini --nodaemon
+wrong 1 'the file cannot be read: Is a directory' ndb_mgmd -f . --nodaemon
+printf '[ndbd default]\nNoOfReplicas=1\n[ndb_mgmd]\nNodeId=49\nHostName=127.0.0.1\nLogDestination=FILE:filename=/no/where.log\n[ndbd]\nNodeId=1\nHostName=127.0.0.1\n[api]\n' >"$BOX/nolog.ini"
+wrong 1 'the cluster log /no/where\.log cannot be opened: No such file or directory' ndb_mgmd -f nolog.ini --nodaemon --config-dir="$BOX"
 wrong 1 'junk:1: .*neither \[section\] nor name=value' ndb_mgmd -f junk --nodaemon --config-dir="$BOX"
 wrong 1 'half\.ini:0: \[ndbd\]: the section is missing: at least one is needed' ndb_mgmd -f half.ini --nodaemon --config-dir="$BOX"
 wrong 255 'nofile: the file cannot be opened: No such file or directory' ndb_config --config-file=nofile
