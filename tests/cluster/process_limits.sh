@@ -120,3 +120,13 @@ start_cluster 1 1
 grep -q 'the system allows 256 open files, [0-9]* may be needed' "$BOX/node1.out" || fail "nobody is told of the limit"
 load_and_compare 200
 stop_cluster
+
+say "more DataMemory than the machine has is refused, with both numbers"
+DATA_MEMORY=16000G write_config 1 1
+start_mgm --initial
+wait_mgm || die "the management server does not start"
+for how in --foreground --connect-retries=0; do
+    want 1 "$BIN/ndbmtd" --ndb-nodeid=1 "$how"
+    want_text err 'DataMemory=16384000M is more than this machine has \([0-9]+M of memory\): correct it in the configuration'
+done
+[ ! -e "$BOX/node1/ndb_1_fs" ] || fail "the node has made files"
