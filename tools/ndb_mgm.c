@@ -48,13 +48,14 @@ static void *print_events(void *argument)
 {
     struct event_printer *printer = argument;
     struct ndb_mgm_event event;
+    char line[sizeof(event.text) + 20];
     int rc = 0;
 
     while (rc >= 0 && !atomic_load(&printer->stop)) {
         rc = ndb_mgm_next_event(printer->listener, &event, 100);
         if (rc != 1) continue;
-        printf("Node %u: %s\n", event.source_node, event.text);
-        (void)fflush(stdout);
+        (void)snprintf(line, sizeof(line), "Node %u: %s", event.source_node, event.text);
+        terminal_tell(line);
     }
     atomic_store(&printer->lost, true);
     return NULL;

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,6 +28,9 @@
     1000 /* That are kept when a console begins; twice as many bring it about.                     \
           */
 #define HISTORY_HEAD   "_HiStOrY_V2_\n"
+#define CLEAR_LINE     "\r\033[K"
+#define REDRAW_KEY     ('^' & 037) /* No key of libedit's by itself: what is typed is drawn anew. */
+#define REDRAW_BINDING "bind ^^ ed-redisplay"
 #define TAB_TIMEOUT_MS 2000  /* A server that hangs shall not hold a key for long. */
 #define TIMEOUT_MS     60000 /* What a handle begins with. */
 
@@ -42,7 +46,83 @@ static struct {
     bool unkept;     /* It has been told that the history cannot be kept. */
 } terminal;
 
+/* ---- events ---- */
+
+/* What other threads tell. While a line is being typed it waits here for the thread that reads
+ * keys, which is woken by a byte in the pipe: nobody else may write where libedit does. */
+static struct {
+    pthread_mutex_t lock;
+    bool typing;
+    int wake[2];
+    char *lines;
+    size_t size;
+} told = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = {-1, -1}};
+
+static void open_told(void)
+{
+    if (pipe2(told.wake, O_CLOEXEC | O_NONBLOCK) != 0) told.wake[0] = told.wake[1] = -1;
+}
+
+static void close_told(void)
+{
+    if (told.wake[0] >= 0) (void)close(told.wake[0]);
+    if (told.wake[1] >= 0) (void)close(told.wake[1]);
+    told.wake[0] = told.wake[1] = -1;
+}
+
+/* The lock is held. False: there is no way to wake the reader, or no memory. */
+static bool leave(const char *line)
+{
+    size_t length = strlen(line);
+    char *lines = told.wake[1] < 0 ? NULL : realloc(told.lines, told.size + length + 1);
+
+    if (lines == NULL) return false;
+    told.lines = lines;
+    memcpy(told.lines + told.size, line, length);
+    told.lines[told.size + length] = '\n';
+    told.size += length + 1;
+    /* A full pipe has woken it. */
+    return write(told.wake[1], "", 1) == 1 || errno == EAGAIN;
+}
+
+void terminal_tell(const char *line)
+{
+    (void)pthread_mutex_lock(&told.lock);
+    if (!told.typing || !leave(line)) {
+        printf("%s\n", line);
+        (void)fflush(stdout);
+    }
+    (void)pthread_mutex_unlock(&told.lock);
+}
+
+/* Prints what was left in the meantime, on lines of its own. */
+static void print_told(const char *before)
+{
+    char bytes[64];
+
+    (void)pthread_mutex_lock(&told.lock);
+    while (told.wake[0] >= 0 && read(told.wake[0], bytes, sizeof(bytes)) > 0)
+        continue;
+    if (told.size > 0) {
+        printf("%s%.*s", before, (int)told.size, told.lines);
+        (void)fflush(stdout);
+    }
+    free(told.lines);
+    told.lines = NULL;
+    told.size = 0;
+    (void)pthread_mutex_unlock(&told.lock);
+}
+
+static void set_typing(bool typing)
+{
+    (void)pthread_mutex_lock(&told.lock);
+    told.typing = typing;
+    (void)pthread_mutex_unlock(&told.lock);
+}
+
 /* ---- keys ---- */
+
+enum wake { KEY_READY, EVENT_TOLD, KEYS_END };
 
 static volatile sig_atomic_t interrupted;
 
@@ -54,17 +134,21 @@ static void on_interrupt(int number)
 
 /* SIGINT is let in only where the console waits for a key: one that comes a moment before is not
  * lost, and none meets libedit in the middle of something. */
-static bool wait_for_key(int fd)
+static enum wake wait_for_key(int fd, bool events)
 {
-    fd_set keys;
+    int wake = events ? told.wake[0] : -1;
+    int last = wake > fd ? wake : fd;
+    fd_set ready;
 
     while (!interrupted) {
-        FD_ZERO(&keys);
-        FD_SET(fd, &keys);
-        if (pselect(fd + 1, &keys, NULL, NULL, NULL, &terminal.mask) > 0) return true;
-        if (errno != EINTR) return false;
+        FD_ZERO(&ready);
+        FD_SET(fd, &ready);
+        if (wake >= 0) FD_SET(wake, &ready);
+        if (pselect(last + 1, &ready, NULL, NULL, NULL, &terminal.mask) > 0)
+            return FD_ISSET(fd, &ready) ? KEY_READY : EVENT_TOLD;
+        if (errno != EINTR) return KEYS_END;
     }
-    return false;
+    return KEYS_END;
 }
 
 /* One character; -1 at the end of input and after Ctrl-C, which both end readline(). */
@@ -75,8 +159,12 @@ static int read_key(FILE *input)
     char byte;
 
     for (;;) {
-        if (!wait_for_key(fileno(input))) return -1;
-        if (read(fileno(input), &byte, 1) != 1) return -1;
+        enum wake wake = wait_for_key(fileno(input), mbsinit(&state) != 0);
+        if (wake == EVENT_TOLD) {
+            print_told(CLEAR_LINE);
+            return REDRAW_KEY;
+        }
+        if (wake == KEYS_END || read(fileno(input), &byte, 1) != 1) return -1;
         size_t used = mbrtowc(&key, &byte, 1, &state);
         if (used <= 1) return (int)key;
         if (used == (size_t)-1) state = (mbstate_t){0}; /* None of the terminal's. */
@@ -225,7 +313,9 @@ void terminal_open(ndb_mgm_handle_t *handle)
     rl_basic_word_break_characters = breaks;
     find_history();
     using_history();
+    (void)rl_parse_and_bind(REDRAW_BINDING);
     read_lines();
+    open_told();
 }
 
 char *terminal_read(const char *prompt)
@@ -239,11 +329,14 @@ char *terminal_read(const char *prompt)
     (void)sigaddset(&interrupt, SIGINT);
     (void)sigaction(SIGINT, &ours, &before);
     (void)pthread_sigmask(SIG_BLOCK, &interrupt, &terminal.mask);
+    set_typing(true);
     do {
         interrupted = 0;
         line = readline(prompt);
         if (line == NULL && interrupted) printf("^C\n");
     } while (line == NULL && interrupted);
+    set_typing(false);
+    print_told("");
     (void)pthread_sigmask(SIG_SETMASK, &terminal.mask, NULL);
     (void)sigaction(SIGINT, &before, NULL);
     if (line == NULL) return NULL;
@@ -259,4 +352,5 @@ void terminal_close(void)
     free(terminal.last);
     terminal.nodes = NULL;
     terminal.last = NULL;
+    close_told();
 }

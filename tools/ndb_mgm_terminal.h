@@ -9,4 +9,7 @@
 void terminal_open(ndb_mgm_handle_t *handle);
 /* The next line, which the caller frees; NULL at the end of input. Ctrl-C drops what was typed. */
 char *terminal_read(const char *prompt);
+/* Prints a line of an event: above the line that is being typed, which stays as it is. Any thread,
+ * between terminal_open() and terminal_close(). */
+void terminal_tell(const char *line);
 void terminal_close(void);

@@ -8,6 +8,7 @@ import re
 import select
 import signal
 import stat
+import subprocess
 import sys
 import time
 
@@ -96,12 +97,22 @@ def complete():
     return console
 
 
+def events(console):
+    """What happens meanwhile is told above the line that is being typed, which stays."""
+    console.type("1 STA")
+    console.expect(r"1 STA$")
+    subprocess.run([PROGRAM, "-e", "2 RESTART"], check=True, stdout=subprocess.DEVNULL, timeout=DEADLINE_S)
+    console.expect(r"^(ndb_mgm> 1 STA)?Node 2: Started \(version .*\)\nndb_mgm> 1 STA$")
+    console.command("TUS", r"^Node 1: started")
+
+
 def interrupt(console):
     console.type("2 STOP -a")
     console.expect(r"2 STOP -a$")
     console.interrupt()
     console.interrupt()  # An empty line, too.
     console.command("2 STATUS", r"^Node 2: started")
+    events(console)
     os.kill(console.pid, signal.SIGINT)  # From elsewhere.
     console.expect(r"\^C\nndb_mgm> $")
     console.command("sch\u00f6n", "^Invalid command: sch\u00f6n$")
@@ -113,7 +124,7 @@ def kill(console):
     mode = stat.S_IMODE(os.stat(HISTORY).st_mode)
     check(mode == 0o600, f"the history has mode {mode:o}")
     wanted = ["SHOW", "2 STATUS", "all REPORT RedoLog", "2 LOGLEVEL STA", "2 loglevel STARTUP=3", "clusterlog TOGGLE DEBUG",
-              "HELP ROLLING", "2 STATUS", "sch\u00f6n", "SHWO", "a\\134b"]
+              "HELP ROLLING", "2 STATUS", "1 STATUS", "sch\u00f6n", "SHWO", "a\\134b"]
     check(kept() == wanted, f"while the console runs it has kept {kept()}")
     os.kill(console.pid, signal.SIGKILL)
     check(console.wait() == -signal.SIGKILL, "it was not killed")
@@ -126,12 +137,12 @@ def come_back():
     console = Console()
     console.type("\x1b[A")
     console.expect(r"a\\b$")
-    console.type("\x1b[A" * 3 + "\r")  # SHWO, sch\u00f6n, 2 STATUS
-    console.expect(r"^Node 2: started")
+    console.type("\x1b[A" * 3 + "\r")  # SHWO, sch\u00f6n, 1 STATUS
+    console.expect(r"^Node 1: started")
     console.expect(r"ndb_mgm> $")
     console.type("quit\r")
     check(console.wait() == 0, "QUIT ends with another exit code than 0")
-    check(kept() == before + ["2 STATUS", "quit"], f"after {before} it has kept {kept()}")
+    check(kept() == before + ["1 STATUS", "quit"], f"after {before} it has kept {kept()}")
     mode = stat.S_IMODE(os.stat(HISTORY).st_mode)
     check(mode == 0o600, f"the history that others could read has mode {mode:o}")
 
