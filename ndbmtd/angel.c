@@ -139,8 +139,7 @@ bool angel_in_any_case(struct process *process, uint32_t *pause_s)
 }
 
 /* After a failure: whether the node is started again, and after how many seconds. */
-static bool try_again(struct process *process, bool told, uint32_t *failed_starts,
-                      uint32_t *pause_s)
+static bool try_again(struct process *process, bool told, uint32_t *pause_s)
 {
     const struct angel_words *words = &process->words;
     if (asked_to_stop != 0) return false;
@@ -151,12 +150,12 @@ static bool try_again(struct process *process, bool told, uint32_t *failed_start
                     "StopOnError is on: the data node is not started again by itself");
         return false;
     }
-    *failed_starts = words->started != 0 ? 0 : *failed_starts + 1;
-    *pause_s = *failed_starts > 0 ? words->retry_delay_s : 0;
-    if (words->start_retries == 0 || *failed_starts <= words->start_retries) return true;
+    process->failed_starts = words->started != 0 ? 0 : process->failed_starts + 1;
+    *pause_s = process->failed_starts > 0 ? words->retry_delay_s : 0;
+    if (words->start_retries == 0 || process->failed_starts <= words->start_retries) return true;
     process_log(process, LOG_LEVEL_ALERT,
                 "the data node failed %u starts one after the other: MaxStartFailRetries=%u",
-                *failed_starts, words->start_retries);
+                process->failed_starts, words->start_retries);
     return false;
 }
 
@@ -170,14 +169,13 @@ void angel_take_order(struct process *process, uint32_t restart_flags)
 
 enum verdict { LIVE_AGAIN, END_WELL, END_FAILED };
 
-static enum verdict judge(struct process *process, bool told, int status, uint32_t *failed_starts,
-                          uint32_t *pause_s)
+static enum verdict judge(struct process *process, bool told, int status, uint32_t *pause_s)
 {
     const struct angel_words *words = &process->words;
     uint32_t number = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0;
     if (told && words->exit_code == 0) {
         angel_take_order(process, words->restart_flags);
-        *failed_starts = 0;
+        process->failed_starts = 0;
         return (words->restart_flags & STOP_RESTART) != 0 && asked_to_stop == 0 ? LIVE_AGAIN
                                                                                 : END_WELL;
     }
@@ -191,7 +189,7 @@ static enum verdict judge(struct process *process, bool told, int status, uint32
         process_log(process, LOG_LEVEL_ALERT, "the data node was ended by signal %u (%s): %s",
                     number, strsignal((int)number), exit_code_text(EXIT_OS_SIGNAL));
     }
-    bool again = try_again(process, told, failed_starts, pause_s);
+    bool again = try_again(process, told, pause_s);
     if (told || number != 0)
         process_report_failure(process, again ? STOP_RESTART : 0, number,
                                told ? words->exit_code : EXIT_OS_SIGNAL);
@@ -210,10 +208,26 @@ static void become_child(struct process *process, pid_t angel, int pipe_end,
     sigprocmask(SIG_SETMASK, signals, NULL);
 }
 
+_Noreturn static void end(struct process *process, int code)
+{
+    remove_pid_file(process);
+    _exit(code);
+}
+
+/* By the program that lies under the path now, or by this one. A signal that comes meanwhile waits
+ * for the one that goes on. */
+static void begin_again(struct process *process, const sigset_t *signals, const sigset_t *before)
+{
+    process_log(process, LOG_LEVEL_INFO, "the angel starts the data node again");
+    sigprocmask(SIG_BLOCK, signals, NULL);
+    if (asked_to_stop == 0) again_upgrade(process, true);
+    sigprocmask(SIG_SETMASK, before, NULL);
+    if (asked_to_stop != 0) end(process, EXIT_SUCCESS);
+}
+
 int angel_run(struct process *process)
 {
     pid_t angel = getpid();
-    uint32_t failed_starts = 0;
     sigset_t ours;
     sigset_t before;
     sigemptyset(&ours);
@@ -222,6 +236,8 @@ int angel_run(struct process *process)
     for (;;) {
         int ends[2];
         sigprocmask(SIG_BLOCK, &ours, &before); /* Until child_pid is known. */
+        sigdelset(&before, SIGTERM);            /* A former angel has left them blocked. */
+        sigdelset(&before, SIGINT);
         if (pipe(ends) != 0) return -1;
         pid_t pid = fork();
         if (pid < 0) return -1;
@@ -238,12 +254,10 @@ int angel_run(struct process *process)
         bool told = listen_to(process, ends[0]);
         service_not_watched(); /* Until the next child looks at its threads. */
         uint32_t pause_s = 0;
-        enum verdict verdict = judge(process, told, wait_for(pid), &failed_starts, &pause_s);
+        enum verdict verdict = judge(process, told, wait_for(pid), &pause_s);
         if (verdict == LIVE_AGAIN && pause_s > 0) sleep(pause_s); /* A signal ends it. */
-        if (verdict != LIVE_AGAIN || asked_to_stop != 0) {
-            remove_pid_file(process);
-            _exit(verdict == END_FAILED ? EXIT_FAILURE : EXIT_SUCCESS);
-        }
-        process_log(process, LOG_LEVEL_INFO, "the angel starts the data node again");
+        if (verdict != LIVE_AGAIN || asked_to_stop != 0)
+            end(process, verdict == END_FAILED ? EXIT_FAILURE : EXIT_SUCCESS);
+        begin_again(process, &ours, &before);
     }
 }

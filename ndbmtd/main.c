@@ -29,7 +29,7 @@ struct options {
     bool foreground; /* No angel either. */
     int retries;
     uint32_t delay_s;
-    const char *again;
+    struct again again; /* Of the former life; node 0: this is the first one. */
 };
 
 enum {
@@ -58,8 +58,7 @@ static const struct argp_option option_table[] = {
     {"connect-retries", KEY_RETRIES, "N", 0,
      "Tries to reach the management server, -1 = for ever (12)", 0},
     {"connect-delay", KEY_DELAY, "S", 0, "Seconds between tries (5)", 0},
-    {"again", KEY_AGAIN, "FLAGS:S:ID", OPTION_HIDDEN, NULL,
-     0}, /* again.c gives it to the next life. */
+    {"next-life", KEY_AGAIN, "...", OPTION_HIDDEN, NULL, 0}, /* again.c gives it to it. */
     {0},
 };
 
@@ -123,7 +122,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         options->delay_s = number_or_die(argument, 3600, "--connect-delay", state);
         break;
     case KEY_AGAIN:
-        options->again = argument;
+        if (!again_parse(&options->again, argument))
+            argp_error(state, "--next-life: '%s' is of another version", argument);
         break;
     case ARGP_KEY_END:
         check_connect_string(options->connect_string, state);
@@ -302,7 +302,7 @@ static int open_log(struct process *process)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/ndb_%u_out.log", process->data_dir, process->config.own_node);
-    FILE *log = fopen(path, "a");
+    FILE *log = fopen(path, "ae");
     if (log == NULL) {
         process_log(process, LOG_LEVEL_ERROR, "%s: %s", path, strerror(errno));
         return -1;
@@ -494,6 +494,36 @@ static int live(struct process *process, const struct options *options)
     return 0;
 }
 
+/* The first look at the configuration happens in sight of the user; its errors go to the terminal.
+ */
+static int look_first(struct process *process, struct options *options)
+{
+    char why[256];
+    int id_wait = options->again.node != 0 ? ID_WAIT_RESTART : ID_WAIT_FIRST;
+    if (options->again.node != 0) options->node_id = options->again.node;
+    if (fetch_first(process, options, id_wait) != 0) return -1;
+    if (configure_node(process, why, sizeof why) != 0) {
+        process_log(process, LOG_LEVEL_ERROR, "%s", why);
+        return -1;
+    }
+    int unfit = memory_fits(process, 0, why, sizeof why);
+    if (unfit != 0)
+        process_log(process, unfit < 0 ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, "%s", why);
+    if (unfit < 0) return -1;
+    angel_tell_settings(
+        process); /* No pipe yet: what the angel does when its first child dies at once. */
+    if (use_data_dir(process) != 0 || open_pid_file(process) != 0) return -1;
+    if (options->daemon && open_log(process) != 0) return -1;
+    ndb_mgm_destroy_handle(process->mgm); /* Frees the node id: the working process takes it. */
+    config_free((struct cluster_config *)(uintptr_t)process->cluster);
+    process->cluster = NULL;
+    if (options->daemon)
+        go_to_background(process);
+    else
+        write_pid_file(process); /* Of the angel, if there is one. */
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static struct process process; /* Large; zeroed. */
@@ -521,38 +551,19 @@ int main(int argc, char **argv)
     process.accept_data_loss = options.accept_data_loss;
     process.no_start = options.no_start;
     process.connect_string = options.connect_string;
-    if (options.again != NULL && again_take(&process, options.again) != 0) return 2;
-    if (options.foreground) again_remember(argv);
+    again_remember(argv, options.foreground);
+    if (options.again.node != 0 && again_take(&process, &options.again) != 0) return 2;
+    if (options.again.node != 0 && !options.again.taken) again_upgrade(&process, false);
     service_not_watched();                           /* Of a former life, perhaps. */
     if (process.pause_s > 0) sleep(process.pause_s); /* The others end, too. */
     host_os_init(&process);
     signal(SIGPIPE, SIG_IGN);
 
-    /* The first look at the configuration happens in sight of the user; its errors go to the
-     * terminal. */
-    char why[256];
-    int id_wait = options.again != NULL ? ID_WAIT_RESTART : ID_WAIT_FIRST;
-    if (options.again != NULL) options.node_id = process.config.own_node;
-    if (fetch_first(&process, &options, id_wait) != 0) return 1;
-    if (configure_node(&process, why, sizeof why) != 0) {
-        process_log(&process, LOG_LEVEL_ERROR, "%s", why);
-        return 1;
+    if (!options.again.angel) {
+        if (look_first(&process, &options) != 0) return 1;
+    } else if (options.daemon) {
+        (void)open_log(&process); /* Without, its words come to the same file by stderr. */
     }
-    int unfit = memory_fits(&process, 0, why, sizeof why);
-    if (unfit != 0)
-        process_log(&process, unfit < 0 ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, "%s", why);
-    if (unfit < 0) return 1;
-    angel_tell_settings(
-        &process); /* No pipe yet: what the angel does when its first child dies at once. */
-    if (use_data_dir(&process) != 0 || open_pid_file(&process) != 0) return 1;
-    if (options.daemon && open_log(&process) != 0) return 1;
-    ndb_mgm_destroy_handle(process.mgm); /* Frees the node id: the working process takes it. */
-    config_free((struct cluster_config *)(uintptr_t)process.cluster);
-    process.cluster = NULL;
-    if (options.daemon)
-        go_to_background(&process);
-    else
-        write_pid_file(&process); /* Of the angel, if there is one. */
     if (!options.foreground && angel_run(&process) != 0) return 1;
     int result = live(&process, &options);
     if (options.foreground) remove_pid_file(&process);

@@ -105,6 +105,7 @@ struct process {
     struct io_request stop_wish;
     uint32_t restart_flags;   /* STOP_RESTART... of signals/management.h */
     struct angel_words words; /* Child: said last. Angel: heard last. */
+    uint32_t failed_starts;   /* Angel: one after the other. */
     int angel_pipe;           /* To the angel; -1 without one. */
     bool no_start;
     uint32_t pause_s;      /* Before it begins: again.c. */
@@ -249,10 +250,29 @@ bool angel_in_any_case(struct process *process, uint32_t *pause_s);
 void angel_take_order(struct process *process, uint32_t restart_flags);
 
 /* --- again.c --- */
-/* Without an angel: from now on the process may begin again. Its first thread, before all others.
- */
-void again_remember(char **arguments);
-/* What a former life has left for this one, as an argument; -1: it is none. */
-int again_take(struct process *process, const char *text);
-/* Begins again; returns only when that is not possible. Any thread. */
+/* What a life leaves for the next one, as it stands in an argument of the program. */
+struct again {
+    uint32_t flags;
+    uint32_t pause_s;
+    uint32_t node;
+    bool taken; /* Whether the program was replaced has been looked at. */
+    bool angel; /* An angel's, with what follows. */
+    uint32_t pid_file;
+    uint32_t failed_starts;
+    uint32_t start_retries;
+    uint32_t retry_delay_s;
+    const char *data_dir;
+};
+/* From now on the process may begin again, without an angel if it is in the foreground. Its first
+ * thread, before all others. */
+void again_remember(char **arguments, bool foreground);
+/* False: the text is none. It has to stay. */
+bool again_parse(struct again *again, const char *text);
+/* The process goes on from there. 0, or -1: the file that it names is not open. */
+int again_take(struct process *process, const struct again *again);
+/* Without an angel: begins again; returns only when that is not possible. Any thread. */
 void again_execute(struct process *process, uint32_t pause_s);
+/* When another file lies under the program's path, and it starts: it is executed in place of this
+ * one, and goes on as its angel or, if there is none, its node. Returns when not. The only thread.
+ */
+void again_upgrade(struct process *process, bool angel);

@@ -26,7 +26,7 @@ ours() {
     local pid
     for pid in "$@"; do
         case "$(readlink "/proc/$pid/exe")" in
-        "$BIN"/*) echo "$pid" ;;
+        "$BIN"/* | "$BOX"/*) echo "$pid" ;;
         esac
     done 2>/dev/null
 }
