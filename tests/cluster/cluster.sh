@@ -20,13 +20,13 @@ MGM_PID=
 CS=
 FAILED=0
 
-# ours PID...: prints those that still run one of the cluster's programs. The number of a process that has ended may be
+# ours PID...: prints those that still run one of the cluster's programs, of the previous version ($OLD) too. The number of a process that has ended may be
 # another's by now.
 ours() {
     local pid
     for pid in "$@"; do
         case "$(readlink "/proc/$pid/exe")" in
-        "$BIN"/* | "$BOX"/*) echo "$pid" ;;
+        "$BIN"/* | "$BOX"/* | "${OLD:-$BIN}"/*) echo "$pid" ;;
         esac
     done 2>/dev/null
 }
