@@ -22,6 +22,7 @@
 #define MGMD_VERSION      0x010000u /* major << 16 | minor << 8 | build */
 #define MGMD_VERSION_TEXT "ndb-1.0.0"
 
+#define MGMD_LISTENERS    11u /* Addresses of one HostName, and three more. */
 #define MGMD_SESSIONS_MAX 256u
 #define MGMD_SESSIONS_MIN 16u /* However few files the process may open. */
 #define MGMD_SESSION_IN   8192u
@@ -162,7 +163,7 @@ struct mgmd {
     uint32_t tick;
     struct mgm_link *link;
     struct arbitrator arbitrator;
-    uv_tcp_t listener[4]; /* Those that could not be made, too: mgmd_listen.c. */
+    uv_tcp_t listener[MGMD_LISTENERS]; /* Those that could not be made, too: mgmd_listen.c. */
     uint32_t listeners;
     uv_timer_t timer;
     uv_timer_t exit_timer;
@@ -267,7 +268,7 @@ uint32_t mgmd_find_own_node(const struct mgmd *mgmd, const struct cluster_config
 
 /* ---- mgmd_listen.c ---- */
 /* Begins to listen where the own section or --bind-address says. 0, or libuv's error. */
-int mgmd_listen(struct mgmd *mgmd);
+int mgmd_listen(struct mgmd *mgmd, char *why, size_t size);
 void mgmd_listen_close(struct mgmd *mgmd);
 
 /* ---- mgmd_session.c ---- */

@@ -1,20 +1,25 @@
 /* mgmd_listen.c -- the addresses that the management server listens on. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * It listens where its own section says that it is: on the address of its HostName, and on the
- * loopback address for who is on its host. So a server of a test is not reached from elsewhere, and
- * one with several networks only from the one it is meant for. A name that is no address of another
- * host's view (a host's own name is 127.0.1.1 on some systems), or whose address this host does not
- * have (a container's outer one), says nothing: then it listens on all. --bind-address says exactly
- * one.
+ * It listens where its own section says that it is: on the addresses of its HostName, and on
+ * 127.0.0.1 for who is on its host. So a server of a test is not reached from elsewhere, and one
+ * with several networks only from the one that it is meant for. A name that cannot be looked up is
+ * no reason to let everybody in: the server does not start. Without a HostName it listens on all
+ * addresses, and with a warning where the name gives nothing that others could use: it means the
+ * loopback only here (a host's own name is 127.0.1.1 on some systems), or addresses that this host
+ * does not have (a container's outer ones). --bind-address says exactly one.
  */
 #include <netdb.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "mgmd/mgmd.h"
 
-#define BACKLOG 128 /* Less than there are sessions: a burst does not push out its own. */
+#define ADDRESSES_MAX (MGMD_LISTENERS - 3) /* Of a name; all addresses and 127.0.0.1 beside. */
+#define LOOK_UPS      5                    /* A second apart. */
+#define BACKLOG       128 /* Less than there are sessions: a burst does not push out its own. */
 
 static bool is_loopback(const struct sockaddr_storage *address)
 {
@@ -34,27 +39,83 @@ static int numeric(const char *text, uint32_t port, struct sockaddr_storage *add
     return uv_ip6_addr(text, (int)port, (struct sockaddr_in6 *)(void *)address);
 }
 
-/* The first address of the name that others may reach it by. 0, or -1: it has none. */
-static int look_up(const char *name, uint32_t port, struct sockaddr_storage *address)
+static void set_port(struct sockaddr_storage *address, uint32_t port)
 {
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-    struct addrinfo *list = NULL;
-    int rc = -1;
+    if (address->ss_family == AF_INET)
+        ((struct sockaddr_in *)(void *)address)->sin_port = htons((uint16_t)port);
+    else
+        ((struct sockaddr_in6 *)(void *)address)->sin6_port = htons((uint16_t)port);
+}
 
-    if (strcasecmp(name, "localhost") == 0) return numeric("127.0.0.1", port, address);
-    if (getaddrinfo(name, NULL, &hints, &list) != 0) return -1;
-    for (const struct addrinfo *at = list; at != NULL && rc != 0; at = at->ai_next) {
-        if (at->ai_addrlen > sizeof(*address)) continue;
-        memcpy(address, at->ai_addr, at->ai_addrlen);
-        if (is_loopback(address)) continue;
-        if (at->ai_family == AF_INET)
-            ((struct sockaddr_in *)(void *)address)->sin_port = htons((uint16_t)port);
-        else
-            ((struct sockaddr_in6 *)(void *)address)->sin6_port = htons((uint16_t)port);
-        rc = 0;
+/* Names that mean this host alone, wherever they are looked up (RFC 6761, and what Debian's
+ * /etc/hosts has). */
+static bool names_loopback(const char *name)
+{
+    static const char *const names[] = {"localhost", "localhost.localdomain", "ip6-localhost",
+                                        "ip6-loopback"};
+    static const char suffix[] = ".localhost";
+    size_t length = strlen(name);
+
+    for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcasecmp(name, names[i]) == 0) return true;
+    }
+    return length >= sizeof(suffix) &&
+           strcasecmp(name + length - (sizeof(suffix) - 1), suffix) == 0;
+}
+
+struct addresses {
+    struct sockaddr_storage at[ADDRESSES_MAX];
+    uint32_t count;
+};
+
+static void add(struct addresses *out, const struct sockaddr_storage *address)
+{
+    if (out->count < ADDRESSES_MAX) out->at[out->count++] = *address;
+}
+
+/* Tries again for a while: a name server may not be there yet when the host has just started. */
+static int resolve(const char *name, struct addrinfo **list)
+{
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    int rc = getaddrinfo(name, NULL, &hints, list);
+
+    for (int i = 1; rc == EAI_AGAIN && i < LOOK_UPS; i++) {
+        (void)sleep(1);
+        rc = getaddrinfo(name, NULL, &hints, list);
+    }
+    return rc;
+}
+
+/* The addresses of the name that others may reach it by; none when it means the loopback only.
+ * 0, or -1 with the reason. */
+static int look_up(const char *name, struct addresses *out, char *why, size_t size)
+{
+    struct sockaddr_storage address;
+    struct addrinfo *list = NULL;
+
+    out->count = 0;
+    if (numeric(name, 0, &address) == 0 ||
+        (names_loopback(name) && numeric("127.0.0.1", 0, &address) == 0)) {
+        add(out, &address);
+        return 0;
+    }
+    int rc = resolve(name, &list);
+    if (rc != 0) {
+        (void)snprintf(why, size,
+                       "HostName %s cannot be looked up: %s; correct it, or say with "
+                       "--bind-address where to listen",
+                       name, gai_strerror(rc));
+        return -1;
+    }
+    for (const struct addrinfo *at = list; at != NULL; at = at->ai_next) {
+        if (at->ai_addrlen > sizeof(address)) continue;
+        address = (struct sockaddr_storage){0};
+        memcpy(&address, at->ai_addr, at->ai_addrlen);
+        if (is_loopback(&address)) continue;
+        add(out, &address);
     }
     freeaddrinfo(list);
-    return rc;
+    return 0;
 }
 
 static uint32_t port_of(const uv_tcp_t *listener)
@@ -94,45 +155,82 @@ static int listen_on_all(struct mgmd *mgmd)
     return rc == 0 ? listen_at(mgmd, &address) : rc;
 }
 
-static int listen_on_host(struct mgmd *mgmd, const char *host)
+static bool is_any(const struct sockaddr_storage *address)
+{
+    static const struct in6_addr any = IN6ADDR_ANY_INIT;
+
+    if (address->ss_family == AF_INET)
+        return ((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr == 0;
+    return memcmp(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, &any,
+                  sizeof(any)) == 0;
+}
+
+static int listen_warned(struct mgmd *mgmd, const char *host, const char *what)
+{
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                       "HostName %s %s: the server listens on all addresses (--bind-address says "
+                       "one)",
+                       host, what);
+    return listen_on_all(mgmd);
+}
+
+/* For tools on this host, where no listener is yet that they reach there. */
+static void listen_beside(struct mgmd *mgmd)
 {
     struct sockaddr_storage address;
+    int rc = numeric("127.0.0.1", mgmd->port, &address);
 
-    if (host[0] == '\0') return listen_on_all(mgmd);
-    if (numeric(host, mgmd->port, &address) != 0 && look_up(host, mgmd->port, &address) != 0) {
-        cluster_log_printf(
-            mgmd->log, NDB_MGM_SEVERITY_INFO,
-            "HostName %s has no address that others could use: the server listens on "
-            "all addresses (--bind-address says one)",
-            host);
-        return listen_on_all(mgmd);
-    }
-    int rc = listen_at(mgmd, &address);
-    if (rc == UV_EADDRNOTAVAIL) {
+    if (rc == 0) rc = listen_at(mgmd, &address);
+    if (rc != 0)
         cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
-                           "HostName %s is no address of this host: the server listens on all "
-                           "addresses (--bind-address says one)",
-                           host);
-        return listen_on_all(mgmd);
+                           "Port %u of 127.0.0.1 cannot be used: %s. Tools on this host use "
+                           "HostName",
+                           mgmd->port, uv_strerror(rc));
+}
+
+/* On those of its addresses that this host has. */
+static int listen_on(struct mgmd *mgmd, const char *host, struct addresses *addresses)
+{
+    bool beside = false;
+    bool listens = false;
+
+    for (uint32_t i = 0; i < addresses->count; i++) {
+        struct sockaddr_storage *address = &addresses->at[i];
+        set_port(address, mgmd->port); /* The same at all, also where any would do. */
+        int rc = listen_at(mgmd, address);
+        if (rc == UV_EADDRNOTAVAIL) continue;
+        if (rc != 0) return rc;
+        listens = true;
+        beside |= !is_loopback(address) && !is_any(address);
     }
-    if (rc != 0 || is_loopback(&address)) return rc;
-    /* For tools on this host; somebody else may have the port there. */
-    if (numeric("127.0.0.1", mgmd->port, &address) == 0 && listen_at(mgmd, &address) != 0)
-        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
-                           "Port %u of 127.0.0.1 is taken: tools on this host use HostName",
-                           mgmd->port);
+    if (!listens) return listen_warned(mgmd, host, "is no address of this host");
+    if (beside) listen_beside(mgmd);
     return 0;
 }
 
-int mgmd_listen(struct mgmd *mgmd)
+int mgmd_listen(struct mgmd *mgmd, char *why, size_t size)
 {
     const char *option = mgmd->options.bind_address;
-    const struct config_section *own = config_node(mgmd->config, mgmd->own_node);
-    struct sockaddr_storage address;
+    const char *host =
+        config_get_text(config_node(mgmd->config, mgmd->own_node), CFG_MGMD_HostName);
+    struct addresses addresses = {.count = 0};
+    int rc;
 
-    if (option == NULL) return listen_on_host(mgmd, config_get_text(own, CFG_MGMD_HostName));
-    int rc = numeric(option, mgmd->port, &address);
-    return rc == 0 ? listen_at(mgmd, &address) : rc;
+    if (option != NULL) {
+        rc = numeric(option, mgmd->port, &addresses.at[0]);
+        if (rc == 0) rc = listen_at(mgmd, &addresses.at[0]);
+    } else if (host[0] == '\0') {
+        rc = listen_on_all(mgmd);
+    } else if (look_up(host, &addresses, why, size) != 0) {
+        return -1;
+    } else if (addresses.count == 0) {
+        rc = listen_warned(mgmd, host, "has no address that others could use");
+    } else {
+        rc = listen_on(mgmd, host, &addresses);
+    }
+    if (rc != 0)
+        (void)snprintf(why, size, "port %u cannot be used: %s", mgmd->port, uv_strerror(rc));
+    return rc == 0 ? 0 : -1;
 }
 
 void mgmd_listen_close(struct mgmd *mgmd)

@@ -228,6 +228,7 @@ static void on_tick(uv_timer_t *timer)
 static int start(struct mgmd *mgmd)
 {
     static const int numbers[] = {SIGTERM, SIGINT};
+    char why[400];
 
     mgmd->port =
         (uint16_t)config_get_u64(config_node(mgmd->config, mgmd->own_node), CFG_MGMD_PortNumber);
@@ -235,12 +236,9 @@ static int start(struct mgmd *mgmd)
     mgmd_nodes_start(mgmd);
     mgmd_ports_load(mgmd);
     mgmd_sessions_limit(mgmd);
-    int rc = mgmd_listen(mgmd);
-    if (rc != 0) {
-        (void)fprintf(stderr, "ndb_mgmd: port %u cannot be used: %s\n", mgmd->port,
-                      uv_strerror(rc));
-        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR, "Port %u cannot be used: %s",
-                           mgmd->port, uv_strerror(rc));
+    if (mgmd_listen(mgmd, why, sizeof(why)) != 0) {
+        (void)fprintf(stderr, "ndb_mgmd: %s\n", why);
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR, "The server stops: %s", why);
         return -1;
     }
     mgmd->link = mgm_link_start(mgmd);

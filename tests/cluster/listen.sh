@@ -25,20 +25,40 @@ server() {
 
 say "where HostName says"
 server 127.0.0.1 127.0.0.1 127.0.0.2
-server localhost 127.0.0.1 127.0.0.2
+for name in localhost LocalHost localhost.localdomain ip6-localhost here.localhost; do
+    server "$name" 127.0.0.1 127.0.0.2
+done
 server 127.0.0.2 127.0.0.2 127.0.0.1
 outside=$(hostname -I 2>/dev/null | tr ' ' '\n' | grep -E '^[0-9.]+$' | grep -v '^127\.' | head -n 1)
+[ -n "$outside" ] || echo "this host has no other address than loopback ones: two listeners are not tried"
 [ -z "$outside" ] || server "$outside" "$outside 127.0.0.1" 127.0.0.2 # Its host's own tools get in, too.
 
+if (exec 3<>/dev/tcp/::1/1) 2>&1 | grep -q 'Connection refused'; then
+    server ::1 ::1 '127.0.0.1 127.0.0.2'
+fi
+
 say "where it does not say anything"
+server 0.0.0.0 '127.0.0.1 127.0.0.2' ''
+grep WARNING "$BOX/mgm/ndb_49_cluster.log" | grep -v 'No configuration is kept' && fail "it warns of what is as it should be"
 server '' '127.0.0.1 127.0.0.2' ''
 server 198.51.100.77 '127.0.0.1 127.0.0.2' ''
 want_text mgm/ndb_49_cluster.log 'HostName 198\.51\.100\.77 is no address of this host: the server listens on all addresses'
-server no-such-host.invalid '127.0.0.1 127.0.0.2' ''
-want_text mgm/ndb_49_cluster.log 'HostName no-such-host\.invalid has no address that others could use'
+own=$(uname -n)
+if getent ahosts "$own" | awk '{ print $1 }' | sort -u | grep -qv '^127\.'; then
+    echo "the name of this host is no loopback name: not tried"
+elif getent ahosts "$own" >"$BOX/own"; then
+    server "$own" '127.0.0.1 127.0.0.2' ''
+    want_text mgm/ndb_49_cluster.log "WARNING .* HostName $own has no address that others could use"
+fi
 
 say "where the option says"
 server 127.0.0.1 127.0.0.3 '127.0.0.1 127.0.0.2' --bind-address=127.0.0.3
+
+say "who is not known lets nobody in"
+sed -i 's/^HostName=127.0.0.1/HostName=no-such-host.invalid/' "$BOX/config.ini"
+start_mgm --ndb-nodeid=49 --initial
+ended "$MGM_PID" && fail "a name that nobody knows is taken"
+want_text mgm.out 'HostName no-such-host\.invalid cannot be looked up: .*; correct it, or say with --bind-address where to listen'
 start_mgm --ndb-nodeid=49 --bind-address=somewhere
 ended "$MGM_PID" && fail "an address that is none is taken"
 want_text mgm.out 'cannot be used: invalid argument'
