@@ -191,9 +191,13 @@ bool redo_reader_page(struct redo_reader *reader, const uint32_t *page)
     /*
      * Where a log has gone on after a crash, the record before may never have been finished. A node
      * that comes back to a running cluster goes on in the same incarnation; then its first page
-     * with records shows it: the rest of a record would stand in front of them.
+     * shows it: the rest of a record would stand in front of the others, and in a page that has
+     * nothing there is no rest. Such a page is never written in the middle of a record: it is what
+     * a save writes that finds nothing new.
      */
-    if (head.incarnation != reader->incarnation || head.first == REDO_PAGE_HEAD) reader->have = 0;
+    if (head.incarnation != reader->incarnation || head.first == REDO_PAGE_HEAD ||
+        head.words == REDO_PAGE_HEAD)
+        reader->have = 0;
     bool skip = !reader->started;
     reader->started = reader->started || head.first != 0;
     reader->incarnation = head.incarnation;

@@ -350,13 +350,24 @@ static void look_on(struct redo_log *log)
     chunk_read(log, log->look);
 }
 
-static void log_ends(struct redo_log *log, enum redo_fault fault)
+/*
+ * A record that counts is cut off. Where the caller knows which page was the last one when all of
+ * the restart's GCI was durable, the whole of each of its records is in front of that. What is cut
+ * off behind it, or by it, was never finished: a node that came back went on there, into GCIs that
+ * count now, and has logged nothing since.
+ */
+static bool record_cut(const struct redo_log *log)
 {
     struct redo_record record;
-    bool cut = redo_reader_unfinished(&log->reader, &record) && happened(log, &record);
+    return log->replay.lsn_known == 0 && redo_reader_unfinished(&log->reader, &record) &&
+           happened(log, &record);
+}
+
+static void log_ends(struct redo_log *log, enum redo_fault fault)
+{
     jam_data(fault);
     log->end_fault = fault;
-    if (cut || log->replay.lsn_known > log->chain.lsn || later_file_begun(log)) {
+    if (record_cut(log) || log->replay.lsn_known > log->chain.lsn || later_file_begun(log)) {
         damaged(log, fault, log->at, 0);
         return;
     }
@@ -470,8 +481,11 @@ static void look_done(struct redo_log *log)
         const struct redo_page_head *head = later_page(log, position);
         if (head == NULL) continue;
         seen(log, head);
-        /* No file was begun before the one before it was durable to its end. */
-        bool later_file = redo_file_at(log, position) != redo_file_at(log, log->at);
+        /* No file was begun before the one before it was durable to its end. But a page that was
+         * left out by a former restart may stand there still, and the write over the one before it
+         * was lost: so this counts only where it is not known what must be there. */
+        bool later_file =
+            log->replay.lsn_known == 0 && redo_file_at(log, position) != redo_file_at(log, log->at);
         if (later_file || redo_synced(head) > log->chain.lsn) {
             damaged(log, log->end_fault, log->at, 0);
             return;

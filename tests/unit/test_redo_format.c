@@ -263,6 +263,7 @@ static void test_unfinished_record(void **state)
         assert_true(redo_reader_unfinished(&reader, &record));
         assert_true(redo_reader_page(&reader, pages[1]));
         assert_int_equal(redo_reader_next(&reader, &record), 0);
+        assert_false(redo_reader_unfinished(&reader, &record)); /* Also if nothing follows. */
         assert_true(redo_reader_page(&reader, pages[2]));
         assert_int_equal(redo_reader_next(&reader, &record), 1);
         assert_int_equal(record.row, 9);
