@@ -20,11 +20,16 @@ MGM_PID=
 CS=
 FAILED=0
 
-# ours PID...: prints those that still run one of the cluster's programs, of the previous version ($OLD) too. The number of a process that has ended may be
-# another's by now.
+# Whoever is started by this test has it, and so has what is started by him.
+export TEST_BOX=$BOX
+
+# ours PID...: prints those that still run one of the cluster's programs, of the previous version ($OLD) too, and were started
+# by this test. The number of a process that has ended may be another's by now: that of another test, too, which runs the same
+# programs beside this one.
 ours() {
     local pid
     for pid in "$@"; do
+        grep -qzFx "TEST_BOX=$BOX" "/proc/$pid/environ" || continue
         case "$(readlink "/proc/$pid/exe")" in
         "$BIN"/* | "$BOX"/* | "${OLD:-$BIN}"/*) echo "$pid" ;;
         esac
