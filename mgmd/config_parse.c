@@ -156,17 +156,20 @@ static bool is_foreign_section(struct build *build, uint32_t index)
 {
     const struct ini_section *section = &build->ini.sections[index];
     size_t length = strcspn(section->name, " \t");
+    const char *rest = section->name + length + strspn(section->name + length, " \t");
 
     if (is_name(section->name, length, "shm")) {
         config_report_add(build->report, false, build->file, section->line, section->name, "",
                           "it has no effect: processes of one host talk over TCP");
         return true;
     }
-    build->sections[index].computer = is_name(section->name, length, "computer");
-    if (!build->sections[index].computer || section->name[length] == '\0')
-        return build->sections[index].computer;
+    if (!is_name(section->name, length, "computer")) return false;
+    build->sections[index].computer = rest[0] == '\0';
+    if (rest[0] == '\0') return true;
     COMPLAIN(build, section->line, section->name, "",
-             "there are no defaults for computers (allowed: [computer] with Id and HostName)");
+             strcasecmp(rest, "default") == 0
+                 ? "there are no defaults for computers (allowed: [computer] with Id and HostName)"
+                 : "unknown section (allowed: [computer] with Id and HostName)");
     return true;
 }
 
@@ -235,11 +238,27 @@ static const char *host_of_computer(const struct build *build, const char *id)
     return NULL;
 }
 
+/* Two computers of one id: which host is meant? */
+static void check_computer_id(struct build *build, uint32_t index)
+{
+    const struct ini_pair *own = pair_of(build, index, "Id");
+
+    for (uint32_t i = 0; own != NULL && i < index; i++) {
+        const struct ini_pair *other = build->sections[i].computer ? pair_of(build, i, "Id") : NULL;
+        if (other == NULL || strcmp(other->value, own->value) != 0) continue;
+        COMPLAIN(build, own->line, "computer", "Id",
+                 "the [computer] in line %u has %s, too (allowed: one of each)",
+                 build->ini.sections[i].line, own->value);
+        return;
+    }
+}
+
 static void check_computer(struct build *build, uint32_t index)
 {
     static const char *const names[] = {"Id", "HostName"};
     const struct ini_section *section = &build->ini.sections[index];
 
+    check_computer_id(build, index);
     for (uint32_t i = 0; i < 2; i++) {
         if (pair_of(build, index, names[i]) != NULL) continue;
         COMPLAIN(build, section->line, "computer", names[i], "it is missing");
@@ -278,6 +297,18 @@ static bool has_computer(enum config_kind kind)
     return kind == CONFIG_NDBD || kind == CONFIG_MGMD || kind == CONFIG_API;
 }
 
+/* Is the name in the section before, too? */
+static void check_once(struct build *build, const char *section, const struct ini_pair *pairs,
+                       uint32_t index, const char *name)
+{
+    for (uint32_t i = 0; i < index; i++) {
+        if (strcasecmp(pairs[i].name, pairs[index].name) != 0) continue;
+        COMPLAIN(build, pairs[index].line, section, name,
+                 "given twice in this section, first in line %u (allowed: once)", pairs[i].line);
+        return;
+    }
+}
+
 /* Names given twice, and the parameters that a default section cannot have. */
 static void check_names(struct build *build, uint32_t index)
 {
@@ -289,6 +320,7 @@ static void check_names(struct build *build, uint32_t index)
     for (uint32_t i = 0; i < section->pair_count; i++) {
         const struct config_param *param = config_param_by_name(out->kind, pairs[i].name);
         if (param == NULL && has_computer(out->kind) && strcasecmp(pairs[i].name, COMPUTER) == 0) {
+            check_once(build, config_kind_name(out->kind), pairs, i, COMPUTER);
             check_host(build, index, &pairs[i]);
             continue;
         }
@@ -297,13 +329,7 @@ static void check_names(struct build *build, uint32_t index)
                 complain_unknown(build, out->kind, &pairs[i]);
             continue;
         }
-        for (uint32_t j = 0; j < i; j++) {
-            if (strcasecmp(pairs[j].name, pairs[i].name) != 0) continue;
-            COMPLAIN(build, pairs[i].line, config_kind_name(out->kind), param->name,
-                     "given twice in this section, first in line %u (allowed: once)",
-                     pairs[j].line);
-            break;
-        }
+        check_once(build, config_kind_name(out->kind), pairs, i, param->name);
         if (out->is_default && strncasecmp(param->name, "NodeId", 6) == 0) {
             COMPLAIN(build, pairs[i].line, config_kind_name(out->kind), param->name,
                      "it belongs to one section and cannot be a default");

@@ -218,8 +218,11 @@ uint8_t *mgmd_config_encode(const struct mgmd *mgmd, uint32_t from_node, size_t 
     bool current = *generation == config_generation(mgmd->config);
     struct cluster_config *old = current ? NULL : mgmd_kept_load(mgmd, *generation, why, why_size);
     if (!current && old == NULL) {
-        (void)snprintf(why, why_size, "node %u runs with generation %u, which is not kept here",
-                       from_node, *generation);
+        char reason[128];
+        (void)snprintf(reason, sizeof(reason), "%s", why);
+        (void)snprintf(why, why_size,
+                       "generation %u, which node %u runs with, is not kept here: %s", *generation,
+                       from_node, reason);
         return NULL;
     }
     uint8_t *bytes = config_encode(current ? mgmd->config : old, size);

@@ -52,6 +52,14 @@ static const struct wrong wrong[] = {
                                "ndb_mgmd, mysqld, tcp, each also with \"default\", and system)"},
     {REST "[computer default]\n", "c.ini:5: [computer default]: there are no defaults for "
                                   "computers (allowed: [computer] with Id and HostName)"},
+    {REST "[computer x]\n", "c.ini:5: [computer x]: unknown section (allowed: [computer] with Id "
+                            "and HostName)"},
+    {REST "[computer]\nId=a\nHostName=h\n[computer]\nHostName=i\nId=a\n",
+     "c.ini:10: [computer] Id: the [computer] in line 5 has a, too (allowed: one of each)"},
+    {REST "ExecuteOnComputer=a\nExecuteOnComputer=b\n[computer]\nId=a\nHostName=h\n"
+          "[computer]\nId=b\nHostName=i\n",
+     "c.ini:6: [mysqld] ExecuteOnComputer: given twice in this section, first in line 5 (allowed: "
+     "once)"},
     {REST "[computer]\nHostName=h\n", "c.ini:5: [computer] Id: it is missing"},
     {REST "[computer]\nId=h\n", "c.ini:5: [computer] HostName: it is missing"},
     {REST "[computer]\nId=a\nHostName=h\nId=b\n",
