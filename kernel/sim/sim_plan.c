@@ -36,6 +36,7 @@ static const struct {
     [SIM_KEEP] = {"keep", 1},
     [SIM_SPOIL] = {"spoil", 4},
     [SIM_STARVE] = {"starve", 3},
+    [SIM_LULL] = {"lull", 1},
 };
 
 struct sim_event *sim_plan_at(struct sim_plan *plan, uint64_t at_us, enum sim_action action)

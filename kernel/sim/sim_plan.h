@@ -46,6 +46,7 @@
  *                        some of its files (WHAT: sim_disk_spoil.c) are removed (HOW 0), emptied
  *                        (1), cut (2), those of its last keep (3) or of its neighbour (4)
  *                        MS 0: the node ends alone
+ *   lull MS              the clients begin nothing new for so long
  */
 enum sim_action {
     SIM_CUT = 1,
@@ -75,6 +76,7 @@ enum sim_action {
     SIM_KEEP,
     SIM_SPOIL,
     SIM_STARVE,
+    SIM_LULL,
     SIM_ACTION_COUNT
 };
 

@@ -279,6 +279,7 @@ void sim_apply(struct sim_world *world, const struct sim_event *event)
     case SIM_OPTIONS:
     case SIM_KEEP:
     case SIM_SPOIL:
+    case SIM_LULL:
         if (world->options.action != NULL) world->options.action(world->options.context, event);
         break;
     case SIM_POWER_OP:

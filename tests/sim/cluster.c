@@ -147,6 +147,11 @@ static void on_action(void *context, const struct sim_event *event)
         operator_action(run, event);
         return;
     }
+    if (event->action == SIM_LULL) {
+        uint64_t until = sim_now_us(run->world) + event->arg[0] * 1000u;
+        if (until > run->lull_until_us) run->lull_until_us = until;
+        return;
+    }
     if (event->action == SIM_KEEP || event->action == SIM_SPOIL) {
         spoil_action(run, event);
         return;

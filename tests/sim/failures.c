@@ -222,7 +222,7 @@ bool failures_allowed(struct run *run, const struct sim_event *event)
     bool both = is_data(arg[0]) && is_data(arg[1]);
     bool disk = disk_fault(run, event);
     if (disk && event->action == SIM_DISK_FULL && arg[1] == 0) return true; /* There is room. */
-    if (event->action == SIM_OPTIONS) return true;
+    if (event->action == SIM_OPTIONS || event->action == SIM_LULL) return true;
     if (run->durability.down) /* All are on their way back. */
         return !is_data(arg[0]) || (run->swarm.operated && arg[0] == 0);
     if (event->action == SIM_KEEP || event->action == SIM_SPOIL)

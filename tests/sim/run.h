@@ -504,9 +504,10 @@ struct run {
     uint32_t base_id[TABLES_MAX]; /* The tables' numbers: check_unique.c. */
     bool tables_ready;
     uint32_t setup_step;
-    bool stop;             /* No new jobs. */
-    bool parted;           /* A link between data nodes was cut: the cluster has to stop, */
-    bool stopping_cluster; /* and has begun to. */
+    bool stop;              /* No new jobs. */
+    uint64_t lull_until_us; /* None before. */
+    bool parted;            /* A link between data nodes was cut: the cluster has to stop, */
+    bool stopping_cluster;  /* and has begun to. */
     struct sim_plan plan;
     bool plan_given;
     struct run_figures figures;

@@ -185,6 +185,7 @@ uint64_t session_run(struct session *session, uint64_t now_us)
         return UINT64_MAX;
     }
     if (run->durability.down) return now_us + 20000u;
+    if (now_us < run->lull_until_us) return run->lull_until_us;
     if (now_us < session->not_before_us) return session->not_before_us;
     if (!fetch_tables(session))
         return session->not_before_us > now_us ? session->not_before_us : UINT64_MAX;

@@ -492,9 +492,44 @@ static void draw_disk_plan(struct sim_plan *plan, const struct swarm *swarm, str
     }
 }
 
-void plan_draw(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng)
+/* Some time before the cluster is lost nothing new is begun: what stands in the files then is
+ * followed by nothing. */
+static void draw_lulls(struct sim_plan *plan, struct rng *rng, uint64_t span_us)
 {
-    plan->count = 0;
+    uint32_t count = plan->count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sim_event *loss = &plan->event[i];
+        bool all = loss->action == SIM_POWER || loss->action == SIM_POWER_OP ||
+                   loss->action == SIM_HALT || loss->action == SIM_STOP;
+        if (!all || !rng_chance(rng, 1, 3)) continue;
+        uint64_t at = loss->gsn == 0 ? loss->at_us : rng_below(rng, span_us);
+        uint64_t before = rng_below(rng, 4000000);
+        struct sim_event *lull = sim_plan_at(plan, at > before ? at - before : 0, SIM_LULL);
+        if (lull == NULL) return;
+        lull->arg[0] = (uint32_t)(before / 1000u) + between(rng, 1, 1000);
+    }
+}
+
+/* A data node is killed while it works, comes back to others that do nothing any more, and then all
+ * is lost: what the kill has left in its files is followed by nothing. */
+static void draw_quiet_end(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng,
+                           uint64_t span_us)
+{
+    uint64_t at = rng_below(rng, span_us);
+    uint32_t lull_ms = between(rng, 1000, 5000);
+    struct sim_event *event = sim_plan_at(plan, at, SIM_KILL);
+    if (event == NULL) return;
+    event->arg[0] = draw_data_node(swarm, rng);
+    event = sim_plan_at(plan, at + between(rng, 0, 200) * 1000u, SIM_LULL);
+    if (event == NULL) return;
+    event->arg[0] = lull_ms;
+    event = sim_plan_at(plan, at + between(rng, lull_ms / 2, lull_ms) * 1000u, SIM_POWER);
+    if (event == NULL) return;
+    event->arg[1] = between(rng, 0, 500);
+}
+
+static void draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng)
+{
     if (swarm->young) {
         young_draw_plan(plan, swarm);
         return;
@@ -521,4 +556,16 @@ void plan_draw(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng
     uint32_t b = (a + 1 + (uint32_t)rng_below(rng, swarm->data_nodes - 1)) % swarm->data_nodes;
     event->arg[0] = swarm->id_first + swarm->id_step * a;
     event->arg[1] = swarm->id_first + swarm->id_step * b;
+}
+
+#define LULL_SPAN_US 3000000u /* As long as a plan goes at most. */
+
+void plan_draw(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng)
+{
+    plan->count = 0;
+    draw_plan(plan, swarm, rng);
+    if (!swarm->disk) return;
+    draw_lulls(plan, rng, LULL_SPAN_US);
+    if (swarm->failures && !swarm->young && rng_chance(rng, 1, 3))
+        draw_quiet_end(plan, swarm, rng, LULL_SPAN_US);
 }
