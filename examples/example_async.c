@@ -1,6 +1,6 @@
 /* example_async.c -- many transactions in flight from one thread, each with a callback. */
 /* SPDX-License-Identifier: MIT */
-#include "examples/example_common.h"
+#include "example_common.h"
 
 #define ROWS   1000u
 #define WINDOW 100u /* In flight at most. */

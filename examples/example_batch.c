@@ -1,7 +1,7 @@
 /* example_batch.c -- many rows in one call, and many operations in one transaction. */
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
-#include "examples/example_common.h"
+#include "example_common.h"
 
 #define ROWS 500u
 

@@ -1,7 +1,7 @@
 /* example_blocking.c -- single rows, and a transfer of money as a transaction that is tried again
  * when it must be. */
 /* SPDX-License-Identifier: MIT */
-#include "examples/example_common.h"
+#include "example_common.h"
 
 struct transfer {
     struct example *e;

@@ -1,7 +1,7 @@
 /* example_durable.c -- commits in memory, commits on disk, and waiting for an epoch. */
 /* SPDX-License-Identifier: MIT */
 #include <stdbool.h>
-#include "examples/example_common.h"
+#include "example_common.h"
 
 #define ROWS 100u
 

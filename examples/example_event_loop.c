@@ -2,7 +2,7 @@
  * timer. */
 /* SPDX-License-Identifier: MIT */
 #include <poll.h>
-#include "examples/example_common.h"
+#include "example_common.h"
 
 #define ROWS 200u
 

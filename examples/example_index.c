@@ -8,13 +8,14 @@
  * index's order. Then threads increment a counter, each taking numbers for rows of its own. It
  * checks what it sees: exit code 1 when anything is not as it must be.
  */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime and sigaction, with -std=c11, too. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
-#include "examples/example_common.h"
+#include "example_common.h"
 
 #define INDEX      "by_section"
 #define COUNTER    "example_index_counter" /* Nobody else's. */

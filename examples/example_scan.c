@@ -1,6 +1,6 @@
 /* example_scan.c -- counts a table, then reads all of it: into structs, and column by column. */
 /* SPDX-License-Identifier: MIT */
-#include "examples/example_common.h"
+#include "example_common.h"
 
 #define ROWS 300u
 

@@ -1,7 +1,7 @@
 /* example_scan_async.c -- several scans at the same time, from one thread: their rows come by
  * callbacks. */
 /* SPDX-License-Identifier: MIT */
-#include "examples/example_common.h"
+#include "example_common.h"
 
 #define ROWS  400u
 #define SCANS 4u

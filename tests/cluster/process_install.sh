@@ -1,5 +1,5 @@
 #!/bin/bash
-# process_install.sh -- an application is built against an installation with nothing but pkg-config, shared and static.
+# process_install.sh -- applications are built against an installation that was moved, with nothing but pkg-config, shared and static.
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Usage: process_install.sh BIN_DIR SOURCE_DIR BUILD_DIR
@@ -9,7 +9,8 @@ source "$(dirname "$0")/cluster.sh"
 
 prefix=$BOX/installed
 say "cmake --install"
-want 0 cmake --install "$BUILD" --prefix "$prefix"
+want 0 cmake --install "$BUILD" --prefix "$BOX/before"
+mv "$BOX/before" "$prefix"
 for program in ndbmtd ndb_mgmd ndb_mgm ndb_import ndb_desc ndb_select_all ndb_select_count ndb_show_tables ndb_drop_table \
     ndb_waiter ndb_perror ndb_create_table ndb_create_index ndb_drop_index ndb_alter_table; do
     [ -x "$prefix/bin/$program" ] || fail "$program is not installed"
@@ -29,15 +30,25 @@ want 0 pkg-config --modversion ndbclient
 want_text out '^[0-9]+\.[0-9]+\.[0-9]+$'
 [ "$library_dir" -ef "$(dirname "$PKG_CONFIG_PATH")" ] || fail "the pc file names $library_dir"
 
-say "an example without the source tree: shared and static"
-mkdir -p "$BOX/application/examples"
-cp "$SOURCE"/examples/example_common.h "$BOX/application/examples/"
-cp "$SOURCE"/examples/example_batch.c "$BOX/application/"
+say "the examples without the source tree, with strict warnings"
+mkdir -p "$BOX/application"
+cp "$SOURCE"/examples/*.[ch] "$BOX/application/"
 cd "$BOX/application" || die "no directory"
+strict=(-std=c11 -O2 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wswitch-enum -Wcast-qual
+    -Wpointer-arith -Wundef -Wformat=2 -Werror)
+for compiler in gcc clang; do
+    command -v $compiler >/dev/null || { echo "no $compiler here"; continue; }
+    for example in example_*.c; do
+        # shellcheck disable=SC2046
+        want 0 $compiler "${strict[@]}" -o "${example%.c}.$compiler" "$example" $(pkg-config --cflags --libs ndbclient)
+    done
+done
+
+say "one of them shared and static"
 # shellcheck disable=SC2046
-want 0 cc -std=c11 -Wall -Wextra -Werror -I. -o shared example_batch.c $(pkg-config --cflags --libs ndbclient)
+want 0 cc -std=c11 -Wall -Wextra -Werror -o shared example_batch.c $(pkg-config --cflags --libs ndbclient)
 # shellcheck disable=SC2046
-want 0 cc -std=c11 -Wall -Wextra -Werror -I. -o static example_batch.c $(pkg-config --cflags ndbclient) \
+want 0 cc -std=c11 -Wall -Wextra -Werror -o static example_batch.c $(pkg-config --cflags ndbclient) \
     -Wl,-Bstatic -lndbclient -L"$library_dir" -Wl,-Bdynamic $(pkg-config --static --libs ndbclient | sed 's/-lndbclient//')
 for header in ndb.h program.h mgm.h; do # Each is enough by itself.
     printf '#include <ndb/%s>\nint main(void) { return 0; }\n' "$header" >alone.c
