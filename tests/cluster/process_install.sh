@@ -1,5 +1,6 @@
 #!/bin/bash
-# process_install.sh -- applications are built against an installation that was moved, with nothing but pkg-config, shared and static.
+# process_install.sh -- applications are built against an installation that was moved, with nothing but pkg-config or CMake's
+# find_package(), shared and static.
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Usage: process_install.sh BIN_DIR SOURCE_DIR BUILD_DIR
@@ -69,14 +70,51 @@ grep libndbclient "$BOX/out" && fail "the static program needs libndbclient.so"
 nm -D --defined-only "$library_dir/libndbclient.so" | awk '$3 !~ /^ndb_/ { print $3 }' >"$BOX/symbols"
 [ -s "$BOX/symbols" ] && fail "libndbclient.so shows foreign symbols: $(head -n 5 "$BOX/symbols" | tr '\n' ' ')"
 
-say "both run against a cluster of the installed programs"
+say "the same with CMake"
+mkdir "$BOX/cmake"
+cmake_application() { # cmake_application DIRECTORY TARGET [VERSION]: writes it.
+    mkdir -p "$BOX/cmake/$1"
+    cat >"$BOX/cmake/$1/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.18)
+project(application C)
+find_package(ndbclient ${3:-0.1} REQUIRED)
+add_executable(application $SOURCE/examples/example_batch.c)
+target_link_libraries(application PRIVATE $2)
+END
+    configure=(cmake -S "$BOX/cmake/$1" -B "$BOX/cmake/$1/build" -DCMAKE_PREFIX_PATH="$prefix")
+}
+for kind in shared static; do
+    name=ndb::ndbclient
+    [ $kind = shared ] || name=ndb::ndbclient_static
+    cmake_application $kind $name
+    want 0 "${configure[@]}"
+    want 0 cmake --build "$BOX/cmake/$kind/build"
+done
+want 0 ldd "$BOX/cmake/shared/build/application"
+want_text out "libndbclient\.so\.[0-9]+ => $(readlink -f "$library_dir")"
+want 0 ldd "$BOX/cmake/static/build/application"
+grep libndbclient "$BOX/out" && fail "the static program of CMake needs libndbclient.so"
+cmake_application later ndb::ndbclient 0.2 # Another interface, while it is 0.
+want 1 "${configure[@]}"
+want_text err 'version: 0\.1\.0'
+# Who links the shared one needs neither pkg-config nor the headers of libuv.
+cmake_application bare ndb::ndbclient
+want 0 "${configure[@]}" -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON
+want_text out 'no ndb::ndbclient_static, for which pkg-config has to find'
+want 0 cmake --build "$BOX/cmake/bare/build"
+grep -rnE "$BOX/before|$BUILD" "$library_dir/cmake" "$library_dir/pkgconfig" && fail "a file names where the installation was before"
+[ "$FAILED" -eq 0 ] || exit 1
+
+say "all run against a cluster of the installed programs"
 BIN=$prefix/bin
 start_cluster 1 1
 want 0 env LD_LIBRARY_PATH="$library_dir" ./shared "$CS"
 want_text out '^ok$'
-want 0 "$BIN/ndb_drop_table" -d example accounts
-want 0 ./static "$CS"
-want_text out '^ok$'
+for program in ./static "$BOX/cmake/shared/build/application" "$BOX/cmake/static/build/application"; do
+    want 0 "$BIN/ndb_drop_table" -d example accounts
+    want 0 "$program" "$CS"
+    want_text out '^ok$'
+done
 want 0 "$BIN/ndb_select_count" -d example accounts
 want_text out '^500 records'
 stop_cluster
