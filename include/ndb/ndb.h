@@ -373,6 +373,7 @@ NDB_API int ndb_table_find_index(const struct ndb_table *table, const char *name
 NDB_API int ndb_table_unique(const struct ndb_table *table, uint32_t number,
                              struct ndb_index_info *info);
 NDB_API int ndb_table_find_unique(const struct ndb_table *table, const char *name);
+
 /* ---- Which index fits a condition ---- */
 
 /* The columns of conditions that are joined by AND. Others do not matter here. */
@@ -409,6 +410,8 @@ NDB_API int ndb_table_access(const struct ndb_table *table,
                              const struct ndb_condition_columns *condition,
                              struct ndb_access *access);
 
+/* ---- Fragments ---- */
+
 /* The node that stores replica number `replica` of a fragment, in the order of the
  * distribution (0 = primary, unless its node is lost, has just come back or is slow); 0 = none. Any
  * thread. */
@@ -426,6 +429,9 @@ struct ndb_fragment_info {
 NDB_API int ndb_table_fragments(ndb_t *ndb, struct ndb_table *table,
                                 struct ndb_fragment_info *fragments, uint32_t count,
                                 uint32_t timeout_ms);
+
+/* ---- Values ---- */
+
 /* "Varchar(20;utf8mb4_bin)". Returns the length without NUL. Any thread. */
 NDB_API uint32_t ndb_column_type_text(const struct ndb_table *table, uint32_t id, char *text,
                                       uint32_t size);
@@ -502,6 +508,7 @@ struct ndb_field {
         .size = (uint32_t)sizeof(((type *)0)->member),                                             \
         .null_offset = (uint32_t)offsetof(type, null_member) + (bit) / 8u, .null_bit = (bit) % 8u  \
     }
+/* The same for a column that stands in a char[] as a C string. */
 #define NDB_FIELD_STRING(type, member, column_name)                                                \
     {                                                                                              \
         .column = (column_name), .offset = (uint32_t)offsetof(type, member),                       \
@@ -682,6 +689,7 @@ NDB_API const ndb_error_t *ndb_transaction_error(const struct ndb_transaction *t
 /* The operation that aborted the transaction, or NULL. */
 NDB_API const struct ndb_operation *ndb_transaction_error_operation(
     const struct ndb_transaction *transaction);
+/* The same of one operation. */
 NDB_API const ndb_error_t *ndb_operation_error(const struct ndb_operation *operation);
 /*
  * 64-bit epoch of the commit (GCI in the high half), 0 before, and after a transaction that only
@@ -971,6 +979,7 @@ NDB_API int ndb_scan_value(const struct ndb_scan *scan, uint32_t column, const v
 NDB_API uint32_t ndb_scan_fragment(const struct ndb_scan *scan);
 /* The range for which the current row is given: its place in ndb_scan_options.range. */
 NDB_API uint32_t ndb_scan_range(const struct ndb_scan *scan);
+/* Never NULL; code 0 when there was no error. */
 NDB_API const ndb_error_t *ndb_scan_error(const struct ndb_scan *scan);
 /* Ends the scan (also before its end; without waiting for the cluster) and frees it. */
 NDB_API void ndb_scan_close(struct ndb_scan *scan);

@@ -52,6 +52,7 @@ enum ndb_condition {
 
 enum ndb_arithmetic { NDB_ADD = 0, NDB_SUBTRACT, NDB_MULTIPLY, NDB_DIVIDE, NDB_REMAINDER };
 
+/* A register gets a column's value, a number or NULL. */
 NDB_API int ndb_program_load(struct ndb_program *program, uint32_t reg, uint32_t column);
 NDB_API int ndb_program_load_number(struct ndb_program *program, uint32_t reg, int64_t number);
 NDB_API int ndb_program_load_unsigned(struct ndb_program *program, uint32_t reg, uint64_t number);
@@ -82,6 +83,7 @@ NDB_API int ndb_program_branch_null(struct ndb_program *program, uint32_t column
                                     uint32_t label);
 NDB_API int ndb_program_branch_number_null(struct ndb_program *program, uint32_t reg, bool null,
                                            uint32_t label);
+/* The program ends with ok, or with stored: see the table above. */
 NDB_API int ndb_program_exit_ok(struct ndb_program *program);
 NDB_API int ndb_program_exit_stored(struct ndb_program *program);
 /* code: 6000 to 6999, which are the application's (class NDB_CLASS_USER, permanent), 626 or 899. */
@@ -103,10 +105,13 @@ NDB_API uint32_t ndb_program_words(const struct ndb_program *program);
  */
 enum ndb_group { NDB_AND = 1, NDB_OR = 2, NDB_NAND = 3, NDB_NOR = 4 };
 
+/* A filter of rows of this table, without a comparison yet. Own thread. */
 NDB_API struct ndb_filter *ndb_filter_create(ndb_t *ndb, struct ndb_table *table);
 NDB_API void ndb_filter_free(struct ndb_filter *filter);
+/* What is added between them is joined as `group` says. */
 NDB_API int ndb_filter_begin(struct ndb_filter *filter, enum ndb_group group);
 NDB_API int ndb_filter_end(struct ndb_filter *filter);
+/* Column against a value in stored form, column against column. */
 NDB_API int ndb_filter_compare(struct ndb_filter *filter, uint32_t column,
                                enum ndb_condition condition, const void *value, uint32_t size);
 NDB_API int ndb_filter_columns(struct ndb_filter *filter, uint32_t a, enum ndb_condition condition,
@@ -115,6 +120,7 @@ NDB_API int ndb_filter_columns(struct ndb_filter *filter, uint32_t a, enum ndb_c
    from the length prefix. Of none of them: never, or with `negate` always. */
 NDB_API int ndb_filter_in(struct ndb_filter *filter, uint32_t column, bool negate,
                           const void *values, uint32_t stride, uint32_t count);
+/* The column is NULL, or is not. */
 NDB_API int ndb_filter_null(struct ndb_filter *filter, uint32_t column, bool null);
 /* Text to a stored value, as ndb_value_parse(), and then compared; LIKE takes it as it is. */
 NDB_API int ndb_filter_text(struct ndb_filter *filter, uint32_t column,
