@@ -29,7 +29,7 @@ for package in ndb-data-node ndb-management-server ndb-client ndb-memcached libn
     ndb-memcached) for name in usr/bin/ndb_memcached usr/bin/ndb_memcached_config usr/lib/systemd/system/ndb_memcached.service; do has "$name"; done ;;
     libndbclient0) has 'usr/lib/libndbclient\.so\.0' ;;
     libndbclient-dev) for name in 'usr/include/ndb/ndb\.h' 'usr/lib/libndbclient\.so' 'usr/lib/libndbclient\.a' 'usr/lib/pkgconfig/ndbclient\.pc' \
-        'usr/lib/cmake/ndbclient/ndbclient-config\.cmake'; do has "$name"; done ;;
+        'usr/lib/cmake/ndbclient/ndbclient-config\.cmake' 'usr/share/man/man3/ndbclient\.3\.gz' 'usr/share/man/man3/ndb_scan_start\.3\.gz'; do has "$name"; done ;;
     esac
     has "usr/share/doc/$package/copyright"
 done

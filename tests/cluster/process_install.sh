@@ -16,12 +16,16 @@ for program in ndbmtd ndb_mgmd ndb_mgm ndb_import ndb_desc ndb_select_all ndb_se
     ndb_waiter ndb_perror ndb_create_table ndb_create_index ndb_drop_index ndb_alter_table; do
     [ -x "$prefix/bin/$program" ] || fail "$program is not installed"
 done
-for file in man/man1/ndb_desc.1 man/man8/ndbmtd.8 bash-completion/completions/ndb_desc; do
+for file in man/man1/ndb_desc.1 man/man8/ndbmtd.8 man/man3/ndbclient.3 man/man3/ndb_execute.3 bash-completion/completions/ndb_desc; do
     [ -f "$prefix/share/$file" ] || fail "$file is not installed"
 done
 for header in ndb.h program.h mgm.h errors.def; do
     [ -f "$prefix/include/ndb/$header" ] || fail "ndb/$header is not installed"
 done
+if command -v man >/dev/null; then # A function's name leads to its page.
+    want 0 env MANPATH="$prefix/share/man" man 3 ndb_scan_next
+    want_text out '^ *int ndb_scan_next\(struct ndb_scan \*scan'
+fi
 pkg_config=$(find "$prefix" -name ndbclient.pc)
 [ -n "$pkg_config" ] || die "no ndbclient.pc is installed"
 PKG_CONFIG_PATH=$(dirname "$pkg_config")
