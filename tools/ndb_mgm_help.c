@@ -180,6 +180,12 @@ static bool print_topic(FILE *out, const char *topic)
     return false;
 }
 
+static bool names_nodes(const char *word)
+{
+    return strcasecmp(word, "ALL") == 0 || strcasecmp(word, "<id>") == 0 ||
+           strspn(word, "0123456789") == strlen(word);
+}
+
 bool print_help_topic(FILE *out, const char *topic)
 {
     char copy[512];
@@ -187,9 +193,9 @@ bool print_help_topic(FILE *out, const char *topic)
     if (topic[0] == '\0') print_overview(out);
     if (topic[0] == '\0' || print_topic(out, topic)) return true;
     (void)snprintf(copy, sizeof(copy), "%s", topic); /* ALL STATUS, ENTER SINGLE USER MODE. */
-    for (char *save = NULL, *word = strtok_r(copy, " \t", &save); word != NULL;
-         word = strtok_r(NULL, " \t", &save)) {
-        if (print_topic(out, word)) return true;
-    }
-    return false;
+    char *save = NULL;
+    char *word = strtok_r(copy, " \t", &save);
+    while (word != NULL && names_nodes(word))
+        word = strtok_r(NULL, " \t", &save);
+    return word != NULL && print_topic(out, word);
 }

@@ -159,9 +159,15 @@ static int read_arguments(struct console_options *options, int argc, char **argv
     if (optind == argc) return 0;
     if (argc - optind == 2 && read_number(argv[optind + 1], 1, PORT_MAX, &port) != 0)
         return refuse(err, "port %s is wrong (allowed range 1..65535)", argv[optind + 1]);
-    bool fits = copy(text, sizeof(text), argv[optind]);
+    if (argc - optind == 2 && strchr(argv[optind], ',') != NULL)
+        return refuse(err, "port %s is of which of these servers: %s? Write host:port for each",
+                      argv[optind + 1], argv[optind]);
+    bool fits = strlen(argv[optind]) + sizeof("[]:65535") <= sizeof(text);
+    bool ipv6 = strchr(argv[optind], ':') != NULL && argv[optind][0] != '[';
     if (argc - optind == 2)
-        (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), ":%d", port);
+        (void)snprintf(text, sizeof(text), ipv6 ? "[%s]:%d" : "%s:%d", argv[optind], port);
+    else
+        (void)snprintf(text, sizeof(text), "%s", argv[optind]);
     if (!fits || !copy(options->connectstring, sizeof(options->connectstring), text))
         return refuse(err, "the connect string is too long (allowed: %s)", allowed('c'));
     return 0;

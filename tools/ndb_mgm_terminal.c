@@ -24,9 +24,8 @@
 
 #include "tools/ndb_mgm_complete.h"
 
-#define HISTORY_LINES                                                                              \
-    1000 /* That are kept when a console begins; twice as many bring it about.                     \
-          */
+/* So many are kept when a console begins and finds twice as many. */
+#define HISTORY_LINES  1000
 #define HISTORY_HEAD   "_HiStOrY_V2_\n"
 #define CLEAR_LINE     "\r\033[K"
 #define REDRAW_KEY     ('^' & 037) /* No key of libedit's by itself: what is typed is drawn anew. */
@@ -236,14 +235,44 @@ static void find_history(void)
                        home == NULL ? "." : home);
 }
 
+/* Lines without libedit's head and form, which another library has written, or a person. */
+static void read_plain_lines(void)
+{
+    FILE *in = fopen(terminal.path, "r");
+    char *line = NULL;
+    size_t room = 0;
+
+    if (in == NULL) return;
+    for (ssize_t length; (length = getline(&line, &room, in)) >= 0;) {
+        if (length > 0 && line[length - 1] == '\n') line[length - 1] = '\0';
+        if (line[0] != '\0') (void)add_history(line);
+    }
+    free(line);
+    (void)fclose(in);
+}
+
+/* Beside, then in its place: a full disk costs no line, nor does another console that reads. */
+static void rewrite(void)
+{
+    char beside[sizeof(terminal.path) + 4];
+
+    (void)snprintf(beside, sizeof(beside), "%s.new", terminal.path);
+    int fd = open(beside, O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (fd < 0) return;
+    (void)close(fd);
+    if (write_history(beside) != 0 || rename(beside, terminal.path) != 0) (void)unlink(beside);
+}
+
 static void read_lines(void)
 {
     struct stat status;
 
     if (stat(terminal.path, &status) != 0 || !S_ISREG(status.st_mode)) return;
-    if (read_history(terminal.path) != 0 || history_length <= 2 * HISTORY_LINES) return;
+    bool plain = read_history(terminal.path) != 0;
+    if (plain) read_plain_lines();
+    if (!plain && history_length <= 2 * HISTORY_LINES) return;
     stifle_history(HISTORY_LINES);
-    (void)write_history(terminal.path);
+    rewrite();
 }
 
 /* The line as it stands in the file; NULL without memory. */
@@ -269,7 +298,8 @@ static char *encode(const char *line, bool first, size_t *length)
 
 static int append_line(const char *line)
 {
-    int fd = open(terminal.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    int fd = open(terminal.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK,
+                  S_IRUSR | S_IWUSR);
     struct stat status = {.st_size = 0};
     size_t length = 0;
     int rc = -1;

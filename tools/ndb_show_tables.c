@@ -184,8 +184,9 @@ static void show_index(const struct settings *settings, cJSON *list,
         cJSON_AddStringToObject(object_json(list, &o), "table", entry->name);
 }
 
-/* The table and its indexes; of one that has gone meanwhile only what the list says. */
-static void show_all(const struct settings *settings, cJSON *list,
+/* The table and its indexes; of one that has gone meanwhile only what the list says. False: it
+ * cannot be asked for, which has been told. */
+static bool show_all(const struct settings *settings, cJSON *list,
                      const struct ndb_table_entry *entry, const struct parts *parts)
 {
     ndb_t *ndb = settings->tool.ndb;
@@ -195,6 +196,10 @@ static void show_all(const struct settings *settings, cJSON *list,
 
     ndb_table_invalidate(ndb, entry->name); /* Of the last time. */
     struct ndb_table *table = ndb_table_open(ndb, entry->name, 0);
+    if (table == NULL && ndb_error(ndb)->code != TOOL_NO_TABLE) {
+        tool_print_error(ndb_error(ndb));
+        return false;
+    }
     if (table != NULL) {
         ndb_table_describe(table, &info);
         logging = info.logging ? "Yes" : "No";
@@ -205,6 +210,7 @@ static void show_all(const struct settings *settings, cJSON *list,
     for (uint32_t i = 0; table != NULL && ndb_table_index(table, i, &index) == 0; i++)
         show_index(settings, list, entry, &index, logging);
     ndb_table_release(table);
+    return true;
 }
 
 static void print_heading(const struct settings *settings)
@@ -229,15 +235,15 @@ static int show(const struct settings *settings)
     }
     cJSON *list = cJSON_CreateArray();
     print_heading(settings);
-    for (uint32_t i = 0; i < count; i++) {
+    bool all = true;
+    for (uint32_t i = 0; i < count && all; i++) {
         struct parts parts;
         split_name(entries[i].name, &parts);
-        if (!is_wanted(settings, &parts)) continue;
-        show_all(settings, list, &entries[i], &parts);
+        if (is_wanted(settings, &parts)) all = show_all(settings, list, &entries[i], &parts);
     }
     tool_json_end(&settings->tool, list);
     ndb_list_free(entries);
-    return TOOL_OK;
+    return all ? TOOL_OK : TOOL_FAILED;
 }
 
 static int run(void *context, int argc, char **argv)

@@ -143,6 +143,8 @@ mgm 1 'RESTART 2'
 want_text out 'Did you mean 2 RESTART\?$'
 mgm 1 'START BACKUP NOWAIT'
 want_text out '^Other versions of such systems have START BACKUP; this one does not have it yet'
+mgm 1 'HELP FOO SHOW'
+mgm 0 'HELP ALL STATUS'
 mgm 1 'HELP WEATHER'
 want_text out '^No help for WEATHER available \(allowed: SHOW, '
 want 2 "$BIN/ndb_mgm" --try-reconnect=abc -e SHOW

@@ -157,9 +157,23 @@ def shorten():
     check(kept() == [f"SLEEP {i}" for i in range(1500, 2500)], f"{len(kept())} lines are left, from {kept()[:1]}")
 
 
+def read_plain():
+    """Lines that no libedit has written are earlier lines, too, and get its form."""
+    with open(HISTORY, "w", encoding="utf-8") as file:
+        file.write("SHOW\n1 STATUS\n")
+    console = Console()
+    console.type("\x1b[A")
+    console.expect(r"1 STATUS$")
+    console.interrupt()
+    console.type("\x04")
+    check(console.wait() == 0, "the end of input ends with another exit code than 0")
+    check(kept() == ["SHOW", "1 STATUS"], f"the plain history is {kept()}")
+
+
 running = complete()
 interrupt(running)
 kill(running)
 come_back()
 shorten()
+read_plain()
 print("the terminal works")
