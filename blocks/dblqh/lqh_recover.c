@@ -104,7 +104,9 @@ void lqh_recover_advice(const struct lqh *lqh, char *text, size_t size)
     if (block_config(&lqh->block)->replicas > 1)
         snprintf(text, size,
                  "; if another node of this node group has the data, restart this node with "
-                 "--initial; if none has, bring the file back from a copy of the file system");
+                 "--initial; if none has, bring the file back from a copy of the file system, or "
+                 "start with the older rows of another one: this node with --initial "
+                 "--i-accept-data-loss");
     else
         snprintf(text, size,
                  "; no other node has these rows: bring the file back from a copy of the file "

@@ -258,8 +258,8 @@ static void tell_all_aside(struct qmgr *qmgr)
     log_warning(&qmgr->block,
                 "all nodes of this node group stand aside, and none has rows that it may start "
                 "with: each one's log says why. Bring the files that are named there back from a "
-                "copy of the file system, or start all data nodes with --initial "
-                "--i-accept-data-loss");
+                "copy of the file system. Or start with the older rows of a node whose files are "
+                "whole: start the others with --initial --i-accept-data-loss");
 }
 
 void qmgr_exec_CM_REGREQ(struct block *block, const struct signal *sig)

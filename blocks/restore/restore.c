@@ -28,8 +28,10 @@ static void send_ref(struct restore *restore)
     words[0] = size;
     memcpy(words + 1, failure->name, size);
     struct section section = {.words = words, .size = 1u + (size + 3u) / 4u};
+    /* No damage, an error: what it means stands with its number. */
+    const char *why = failure->fault == LCP_GOOD ? error_get(failure->error)->text : text;
     log_error(&restore->block, "checkpoint file %s, byte %llu: error %u, %s", failure->name,
-              (unsigned long long)failure->offset, failure->error, text);
+              (unsigned long long)failure->offset, failure->error, why);
     signal_send(&restore->block, restore->sender, GSN_RESTORE_FRAG_REF, PRIO_B, &ref,
                 sizeof ref / 4u, &section, 1);
 }
