@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "api/ndb_private.h"
+#include "api/record_member.h"
 
 /* ---- Making records. ---- */
 
@@ -21,28 +22,11 @@ static uint32_t find_column(const struct table_def *def, const struct ndb_field 
     return 0;
 }
 
-static bool may_be_string(const struct table_column *column)
-{
-    switch (column->format.type) {
-    case COLUMN_CHAR:
-    case COLUMN_BINARY:
-    case COLUMN_VARCHAR:
-    case COLUMN_VARBINARY:
-    case COLUMN_LONGVARCHAR:
-    case COLUMN_LONGVARBINARY:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static uint32_t compile_field(const struct table_column *column, const struct ndb_field *from,
                               uint32_t row_size, struct record_field *to)
 {
     bool string = (from->flags & NDB_FIELD_CSTRING) != 0;
     uint32_t size = from->size == 0 && !string ? column->size_max : from->size;
-    if (string && (!may_be_string(column) || size == 0)) return ERR_VALUE_LENGTH;
-    if (!string && size < column->size_max) return ERR_VALUE_LENGTH;
     if (from->offset > row_size || size > row_size - from->offset) return ERR_RECORD_4291;
     if (from->null_offset != NDB_NOT_NULLABLE &&
         (from->null_offset >= row_size || from->null_bit > 7))
@@ -62,6 +46,28 @@ static uint32_t compile_field(const struct table_column *column, const struct nd
     };
     to->fixed_words = !string && to->prefix == 0 && to->size_max % 4u == 0;
     return 0;
+}
+
+/* The field of one more column. 0, or -1 with the ndb_t's error. */
+static int add_field(ndb_t *ndb, struct ndb_record *record, const struct table_def *def,
+                     const struct ndb_field *from)
+{
+    uint32_t id = 0;
+    char text[NDB_DETAIL_SIZE];
+    uint32_t code = find_column(def, from, &id);
+    if (code != 0) {
+        sql_column_text(def, NULL, text, sizeof text);
+        if (from->column == NULL)
+            return error_set(&ndb->error, code, "%s, column number %u", text, from->column_id);
+        return error_set(&ndb->error, code, "%s, column %.64s", text, from->column);
+    }
+    const struct table_column *column = &def->columns[id];
+    sql_column_text(def, column, text, sizeof text);
+    if (record->by_column[id] != RECORD_NO_FIELD) code = ERR_RECORD_4289;
+    if (code == 0) code = member_check(def, column, from, text, sizeof text);
+    if (code == 0) code = compile_field(column, from, record->row_size, &record->field[id]);
+    record->by_column[id] = 0;
+    return code == 0 ? 0 : error_set(&ndb->error, code, "%s", text);
 }
 
 static void finish_record(struct ndb_record *record, const struct table_def *def)
@@ -118,18 +124,9 @@ static struct ndb_record *create_record(ndb_t *ndb, struct ndb_table *table,
     record->count = count;
     record->row_size = row_size;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t id = 0;
-        uint32_t code = find_column(def, &fields[i], &id);
-        if (code == 0 && record->by_column[id] != RECORD_NO_FIELD) code = ERR_RECORD_4289;
-        if (code == 0)
-            code = compile_field(&def->columns[id], &fields[i], row_size, &record->field[id]);
-        if (code != 0) {
-            error_set(&ndb->error, code, "field %u (%s)", i,
-                      fields[i].column == NULL ? "by id" : fields[i].column);
-            free(record);
-            return NULL;
-        }
-        record->by_column[id] = 0;
+        if (add_field(ndb, record, def, &fields[i]) == 0) continue;
+        free(record);
+        return NULL;
     }
     record->table = api_table_hold(table_core(table));
     finish_record(record, def);

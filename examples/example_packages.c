@@ -32,12 +32,7 @@ static const struct ndb_field package_fields[] = {
     NDB_FIELD_STRING(struct package, architecture, "architecture"),
     NDB_FIELD_STRING(struct package, version, "version"),
     NDB_FIELD(struct package, installed_kb, "installed_kb"),
-    {.column = "summary",
-     .offset = offsetof(struct package, summary),
-     .size = sizeof(((struct package *)0)->summary),
-     .null_offset = offsetof(struct package, nulls),
-     .null_bit = 0,
-     .flags = NDB_FIELD_CSTRING},
+    NDB_FIELD_STRING_NULL(struct package, summary, "summary", nulls, 0),
 };
 
 /* What an update writes: the key and the column to change. */

@@ -8,6 +8,16 @@ start_cluster 2 2
 want 0 "$BIN/range_client" check
 want_text out '^ranges: all is right$'
 
+if command -v g++ >/dev/null; then
+    say "a program in C++"
+    want 0 g++ -std=c++17 -Wall -Wextra -Werror -I"$HERE/../../include" -o "$BOX/cplusplus_client" \
+        "$HERE/cplusplus_client.cc" -L"$BIN/../api" -lndbclient -Wl,-rpath,"$BIN/../api"
+    want 0 "$BOX/cplusplus_client" "$CS"
+    want_text out '^4209: table test.cplusplus, column id is INT \(4 bytes, signed\): the member is an int64_t of 8 bytes; use int32_t$'
+    want_text out '^4313: .*column weight is DOUBLE \(8 bytes\): the member is a pointer; use double$'
+    want_text out '^C\+\+: all is right$'
+fi
+
 # Scans that wait, then scans with callbacks.
 for way in "2 move" "1 move-async"; do
     read -r victim how <<<"$way"

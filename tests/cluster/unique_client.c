@@ -28,12 +28,7 @@
 
 static const struct ndb_field fields[] = {
     NDB_FIELD(struct row, id, "id"),
-    {.column = "email",
-     .offset = offsetof(struct row, email),
-     .size = sizeof(((struct row *)0)->email),
-     .null_offset = offsetof(struct row, nulls),
-     .null_bit = 0,
-     .flags = NDB_FIELD_CSTRING},
+    NDB_FIELD_STRING_NULL(struct row, email, "email", nulls, 0),
     NDB_FIELD_NULL(struct row, a, "a", nulls, 1),
     NDB_FIELD(struct row, b, "b"),
 };

@@ -139,6 +139,7 @@ static void bad_records(void **state)
     struct ndb_field field = {.column = "nix", .null_offset = NDB_NOT_NULLABLE};
     assert_null(ndb_record_create(&s->ndb, s->table, &field, 1, 100));
     assert_int_equal(ndb_error(&s->ndb)->code, ERR_NO_SUCH_COLUMN);
+    assert_string_equal(ndb_error(&s->ndb)->detail, "table test.r, column nix");
     field = (struct ndb_field){.column = "id", .size = 4, .null_offset = NDB_NOT_NULLABLE};
     assert_null(ndb_record_create(&s->ndb, s->table, &field, 1, 100));
     assert_int_equal(ndb_error(&s->ndb)->code, ERR_VALUE_LENGTH);
@@ -147,6 +148,13 @@ static void bad_records(void **state)
     assert_int_equal(ndb_error(&s->ndb)->code, ERR_RECORD_4291);
     field = (struct ndb_field){.column = "small", .null_offset = 100};
     assert_null(ndb_record_create(&s->ndb, s->table, &field, 1, 100));
+    const struct ndb_field text = NDB_FIELD(struct row, fixed, "id");
+    assert_null(ndb_record_create(&s->ndb, s->table, &text, 1, sizeof(struct row)));
+    assert_int_equal(ndb_error(&s->ndb)->code, ERR_VALUE_INVALID);
+    assert_int_equal(ndb_error(&s->ndb)->status, NDB_STATUS_PERMANENT);
+    assert_string_equal(ndb_error(&s->ndb)->detail,
+                        "table test.r, column id is BIGINT UNSIGNED (8 bytes, unsigned): the "
+                        "member is a char[7]; use uint64_t");
     struct ndb_field twice[2] = {{.column = "id", .null_offset = NDB_NOT_NULLABLE},
                                  {.column_id = 0, .offset = 8, .null_offset = NDB_NOT_NULLABLE}};
     assert_null(ndb_record_create(&s->ndb, s->table, twice, 2, 100));
