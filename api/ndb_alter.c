@@ -149,6 +149,23 @@ static int execute(ndb_t *ndb, const struct sql_alter *sql, uint32_t timeout_ms)
     return result;
 }
 
+/* Whose name in the statement the error is about; NULL: about none. */
+static const struct sql_token *blamed(const ndb_error_t *error, const struct sql_alter *sql)
+{
+    switch (error->code) {
+    case ERR_NO_SUCH_TABLE:
+        return &sql->table_at;
+    case ERR_NO_SUCH_COLUMN:
+        return &sql->column_at;
+    case ERR_TABLE_EXISTS:
+    case ERR_COLUMN_REPEATED:
+    case ERR_ALTER_IMPOSSIBLE:
+        return &sql->new_at;
+    default:
+        return NULL;
+    }
+}
+
 int ndb_table_alter(ndb_t *ndb, const char *sql, struct ndb_sql_error *where, uint32_t timeout_ms)
 {
     struct sql_create_error error;
@@ -158,10 +175,13 @@ int ndb_table_alter(ndb_t *ndb, const char *sql, struct ndb_sql_error *where, ui
     struct sql_alter *alter = malloc(sizeof *alter);
     if (alter == NULL) return error_set(&ndb->error, ERR_API_MEMORY, NULL);
     int result = -1;
-    if (sql_alter_parse(sql, strlen(sql), alter, &error) == 0)
+    if (sql_alter_parse(sql, strlen(sql), alter, &error) == 0) {
         result = execute(ndb, alter, timeout_ms);
-    else
+        const struct sql_token *at = result == 0 ? NULL : blamed(ndb_error(ndb), alter);
+        if (at != NULL) ndb_say_at(ndb, where, sql, at);
+    } else {
         ndb_say_where(ndb, where, &error);
+    }
     free(alter);
     return result;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "api/ndb_private.h"
 #include "api/sql_create.h"
+#include "api/sql_error.h"
 
 struct dict_call {
     volatile bool done;
@@ -120,6 +121,18 @@ int error_say_where(struct error_slot *slot, struct ndb_sql_error *where,
 int ndb_say_where(ndb_t *ndb, struct ndb_sql_error *where, const struct sql_create_error *error)
 {
     return error_say_where(&ndb->error, where, error);
+}
+
+int ndb_say_at(ndb_t *ndb, struct ndb_sql_error *where, const char *sql,
+               const struct sql_token *token)
+{
+    struct sql_create_error error;
+    char what[NDB_DETAIL_SIZE];
+    const ndb_error_t *now = &ndb->error.error;
+    if (token->start == NULL) return -1;
+    snprintf(what, sizeof what, "%s", now->detail);
+    sql_error_at(sql, token, (uint32_t)now->code, what, &error);
+    return ndb_say_where(ndb, where, &error);
 }
 
 int ndb_table_make(ndb_t *ndb, const struct table_def *def, uint32_t timeout_ms)

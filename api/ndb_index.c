@@ -6,10 +6,9 @@
 #include "api/ndb_private.h"
 #include "api/sql_index.h"
 
-/* ALTER_TABLE_REQ's words of an index. 0, or an error with the name of the column that is not
- * there. */
+/* ALTER_TABLE_REQ's words of an index. 0, or an error and which of its columns is not there. */
 static uint32_t index_words(const struct ndb_table *table, const struct sql_index *index,
-                            uint32_t *words, uint32_t *count, const char **column)
+                            uint32_t *words, uint32_t *count, uint32_t *column)
 {
     const struct table_def *def = api_table_def(table_core(table));
     uint32_t size = (uint32_t)strlen(index->name);
@@ -19,7 +18,7 @@ static uint32_t index_words(const struct ndb_table *table, const struct sql_inde
     memset(words, 0, *count * 4u);
     words[0] = size | index->column_count << 16;
     for (uint32_t i = 0; i < index->column_count; i++) {
-        *column = index->columns[i];
+        *column = i;
         const struct table_column *found =
             table_def_find(def, index->columns[i], (uint32_t)strlen(index->columns[i]));
         if (found == NULL) return ERR_NO_SUCH_COLUMN;
@@ -29,22 +28,42 @@ static uint32_t index_words(const struct ndb_table *table, const struct sql_inde
     return 0;
 }
 
+/* Whose name in the statement the error is about; NULL: about none. */
+static const struct sql_token *blamed(const ndb_error_t *error, const struct sql_index *index,
+                                      uint32_t column)
+{
+    switch (error->code) {
+    case ERR_NO_SUCH_TABLE:
+        return &index->table_at;
+    case ERR_NO_SUCH_COLUMN:
+        return &index->columns_at[column];
+    case ERR_INDEX_NAME:
+    case ERR_INDEX_EXISTS:
+    case ERR_TABLE_EXISTS:
+    case ERR_ALTER_IMPOSSIBLE:
+        return &index->name_at;
+    default:
+        return NULL;
+    }
+}
+
+/* *column: in which of the index's columns an error was found. */
 static int create(ndb_t *ndb, const struct sql_index *index, const struct ndb_progress *progress,
-                  uint32_t timeout_ms)
+                  uint32_t *column, uint32_t timeout_ms)
 {
     char name[2u * SQL_NAME_SIZE + 2u];
     uint32_t words[2 + INDEX_COLUMNS_MAX / 2 + INDEX_NAME_MAX / 4];
     uint32_t count = 0;
-    const char *column = "";
     struct ndb_alter_call call = {.progress = progress};
     snprintf(name, sizeof name, "%s%s%s", index->database, index->database[0] != 0 ? "/" : "",
              index->table);
     struct ndb_table *table = ndb_open_anew(ndb, name, timeout_ms);
     if (table == NULL) return -1;
-    uint32_t error = index_words(table, index, words, &count, &column);
+    uint32_t error = index_words(table, index, words, &count, column);
     int result = -1;
     if (error != 0) {
-        error_set(&ndb->error, error, "index %s, column %s", index->name, column);
+        error_set(&ndb->error, error, "table %.64s, index %.64s, column %.64s", name, index->name,
+                  index->columns[*column]);
     } else {
         const struct section section = {words, count};
         uint32_t kind = index->unique ? ALTER_CREATE_UNIQUE : ALTER_CREATE_INDEX;
@@ -65,10 +84,14 @@ int ndb_index_create(ndb_t *ndb, const char *sql, struct ndb_sql_error *where,
     struct sql_index *index = malloc(sizeof *index);
     if (index == NULL) return error_set(&ndb->error, ERR_API_MEMORY, NULL);
     int result = -1;
-    if (sql_index_parse(sql, strlen(sql), index, &error) == 0)
-        result = create(ndb, index, progress, timeout_ms);
-    else
+    uint32_t column = 0;
+    if (sql_index_parse(sql, strlen(sql), index, &error) == 0) {
+        result = create(ndb, index, progress, &column, timeout_ms);
+        const struct sql_token *at = result == 0 ? NULL : blamed(ndb_error(ndb), index, column);
+        if (at != NULL) ndb_say_at(ndb, where, sql, at);
+    } else {
         ndb_say_where(ndb, where, &error);
+    }
     free(index);
     return result;
 }

@@ -29,6 +29,11 @@ struct sql_create_error;
 int error_say_where(struct error_slot *slot, struct ndb_sql_error *where,
                     const struct sql_create_error *error);
 int ndb_say_where(ndb_t *ndb, struct ndb_sql_error *where, const struct sql_create_error *error);
+struct sql_token;
+/* The ndb_t's error is one of what stands at this token of the statement: its detail and `where`
+ * tell the place, too. -1. */
+int ndb_say_at(ndb_t *ndb, struct ndb_sql_error *where, const char *sql,
+               const struct sql_token *token);
 /* A change of a table in use, under way. */
 struct ndb_alter_call {
     volatile bool done;

@@ -10,6 +10,7 @@
 static bool read_new_table(struct sql_parser *p, struct sql_alter *alter)
 {
     alter->kind = SQL_RENAME_TABLE;
+    alter->new_at = p->token;
     return sql_need_table(p, alter->new_database, alter->new_name);
 }
 
@@ -17,9 +18,11 @@ static bool read_rename(struct sql_parser *p, struct sql_alter *alter)
 {
     if (sql_accept_word(p, "COLUMN")) {
         alter->kind = SQL_RENAME_COLUMN;
-        return sql_need_name(p, alter->column, "expected a column name") &&
-               sql_need_word(p, "TO") &&
-               sql_need_name(p, alter->new_name, "expected the column's new name");
+        alter->column_at = p->token;
+        if (!sql_need_name(p, alter->column, "expected a column name") || !sql_need_word(p, "TO"))
+            return false;
+        alter->new_at = p->token;
+        return sql_need_name(p, alter->new_name, "expected the column's new name");
     }
     if (!sql_accept_word(p, "TO")) sql_accept_word(p, "AS");
     return read_new_table(p, alter);
@@ -35,6 +38,7 @@ static bool read_column(struct sql_parser *p, struct sql_alter *alter)
     void *memory = malloc(size);
 
     alter->kind = SQL_ADD_COLUMN;
+    alter->new_at = p->token;
     if (memory == NULL) return sql_fail(p, ERR_API_MEMORY, "no memory");
     if (sql_column_parse(&input, p->token.start, memory, size, &result, p->error) == 0) {
         alter->word_count = table_column_encode(result.def, &result.def->columns[0], alter->words,
@@ -46,10 +50,15 @@ static bool read_column(struct sql_parser *p, struct sql_alter *alter)
     return p->error->code == 0;
 }
 
+static bool read_table(struct sql_parser *p, struct sql_alter *alter)
+{
+    alter->table_at = p->token;
+    return sql_need_table(p, alter->database, alter->table);
+}
+
 static bool read_alter(struct sql_parser *p, struct sql_alter *alter)
 {
-    if (!sql_need_word(p, "TABLE") || !sql_need_table(p, alter->database, alter->table))
-        return false;
+    if (!sql_need_word(p, "TABLE") || !read_table(p, alter)) return false;
     if (sql_accept_word(p, "RENAME")) return read_rename(p, alter);
     if (sql_accept_word(p, "ADD")) {
         sql_accept_word(p, "COLUMN");
@@ -64,12 +73,12 @@ static bool read_statement(struct sql_parser *p, struct sql_alter *alter)
     if (sql_accept_word(p, "TRUNCATE")) {
         alter->kind = SQL_TRUNCATE;
         sql_accept_word(p, "TABLE");
-        return sql_need_table(p, alter->database, alter->table);
+        return read_table(p, alter);
     }
     if (!sql_accept_word(p, "RENAME"))
         return sql_fail(p, ERR_BAD_REQUEST, "expected ALTER, RENAME or TRUNCATE TABLE");
-    return sql_need_word(p, "TABLE") && sql_need_table(p, alter->database, alter->table) &&
-           sql_need_word(p, "TO") && read_new_table(p, alter);
+    return sql_need_word(p, "TABLE") && read_table(p, alter) && sql_need_word(p, "TO") &&
+           read_new_table(p, alter);
 }
 
 uint32_t sql_alter_parse(const char *text, size_t text_size, struct sql_alter *alter,

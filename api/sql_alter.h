@@ -25,6 +25,8 @@ struct sql_alter {
     char new_database[SQL_NAME_SIZE]; /* empty: the table stays where it is */
     char new_name[SQL_NAME_SIZE];     /* of the table or the column */
     char column[SQL_NAME_SIZE];
+    /* Where these stand in the text, for what is found wrong with them later. */
+    struct sql_token table_at, new_at, column_at;
     uint32_t word_count; /* of a new column, as table_column_encode() writes it */
     uint32_t words[SQL_COLUMN_WORDS_MAX];
 };

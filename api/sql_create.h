@@ -37,7 +37,7 @@ struct sql_create_error {
     uint32_t code;   /* ERR_BAD_REQUEST for syntax, else what table_def_check says */
     uint32_t line;   /* from 1 */
     uint32_t column; /* from 1, in characters */
-    char text[320];  /* one line: what was expected, the offending word */
+    char text[320];  /* one line: the offending word, what was expected; not the place */
 };
 
 struct sql_create_result {

@@ -48,6 +48,6 @@ void sql_error_at(const char *text, const struct sql_token *token, uint32_t code
     locate(text, token->start, error);
     show(token, word);
     error->code = code;
-    snprintf(error->text, sizeof(error->text), "line %u, column %u: at %s: %s", error->line,
-             error->column, word, token->kind == SQL_BAD ? token->problem : what);
+    snprintf(error->text, sizeof(error->text), "at %s: %s", word,
+             token->kind == SQL_BAD ? token->problem : what);
 }

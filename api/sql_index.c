@@ -27,9 +27,12 @@ static bool read_head(struct sql_parser *p, struct sql_index *index)
         if (!sql_need_word(p, "NOT") || !sql_need_word(p, "EXISTS")) return false;
         index->if_not_exists = true;
     }
+    index->name_at = p->token;
     if (!sql_need_name(p, index->name, "expected the index's name")) return false;
     if (!read_kind(p, index->unique)) return false;
-    return sql_need_word(p, "ON") && sql_need_table(p, index->database, index->table);
+    if (!sql_need_word(p, "ON")) return false;
+    index->table_at = p->token;
+    return sql_need_table(p, index->database, index->table);
 }
 
 static bool read_columns(struct sql_parser *p, struct sql_index *index)
@@ -38,6 +41,7 @@ static bool read_columns(struct sql_parser *p, struct sql_index *index)
     do {
         if (index->column_count == INDEX_COLUMNS_MAX)
             return sql_fail(p, ERR_INDEX_OBJECT, "an index has at most 32 columns");
+        index->columns_at[index->column_count] = p->token;
         if (!sql_need_name(p, index->columns[index->column_count++], "expected a column name"))
             return false;
         sql_accept_word(p, "ASC");

@@ -23,6 +23,8 @@ struct sql_index {
     char columns[INDEX_COLUMNS_MAX][SQL_NAME_SIZE];
     bool if_not_exists;
     bool unique; /* Else it is ordered. */
+    /* Where these stand in the text, for what is found wrong with them later. */
+    struct sql_token table_at, name_at, columns_at[INDEX_COLUMNS_MAX];
 };
 
 /* Reads one statement, to the end of the text. Whether there are such columns is not asked. 0, or

@@ -196,18 +196,6 @@ static void print_place(const struct place *place)
     (void)fprintf(stderr, "^\n");
 }
 
-/* A message without the places before it, which are those in the statement. */
-static const char *behind_place(const char *message)
-{
-    int length = 0;
-
-    while (sscanf(message, "line %*u, column %*u: %n", &length) == 0 && length > 0) {
-        message += length;
-        length = 0;
-    }
-    return message;
-}
-
 void tool_print_sql_error(const ndb_error_t *error, const struct ndb_sql_error *where,
                           const char *all, const char *statement)
 {
@@ -216,13 +204,12 @@ void tool_print_sql_error(const ndb_error_t *error, const struct ndb_sql_error *
         return;
     }
     struct place place = find_place(where, all, statement);
-    const char *message = behind_place(where->message);
-    bool repeated = strstr(message, error->text) != NULL;
+    bool repeated = strstr(where->message, error->text) != NULL;
 
     (void)fflush(stdout);
     (void)fprintf(stderr, "%d: %s%sline %u, column %u: %s\n", error->code,
                   repeated ? "" : error->text, repeated ? "" : ": ", place.line, place.column,
-                  message);
+                  where->message);
     print_place(&place);
 }
 

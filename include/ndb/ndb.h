@@ -287,9 +287,11 @@ NDB_API void ndb_table_release(struct ndb_table *table);
 /* Drops the cached definition, so that the next ndb_table_open reads it again. Own thread. */
 NDB_API void ndb_table_invalidate(ndb_t *ndb, const char *name);
 
+/* Where in a statement an error is: what cannot be read, or the name that is taken, too long or not
+   there. */
 struct ndb_sql_error {
     uint32_t line, column; /* From 1; 0 = no position. */
-    char message[256];
+    char message[256];     /* Without the position, which the error's detail begins with. */
 };
 /* Executes one CREATE TABLE statement. A table name without database gets the ndb_t's. `where` may
    be NULL; else it tells what is wrong with the statement. With AUTO_INCREMENT = n numbers begin at

@@ -166,12 +166,12 @@ wrong 1 "4301: .*line 1, column 38: at 'BLOB': .*use varbinary or varchar" ndb_c
 wrong 1 '721: Object with this name exists already; drop it or choose another name: test/def/t' ndb_create_table -e 'CREATE TABLE t (a INT PRIMARY KEY)'
 wrong 1 "4247: .*line 1, column 1: at 'DROP': expected CREATE" ndb_create_table -e 'DROP TABLE t'
 wrong 1 'ndb_create_table: no statement given' ndb_create_table -e ' '
-wrong 1 '4244: Index or table exists already; choose another name: table t' ndb_create_index -e 'CREATE INDEX i ON t (c)'
-wrong 1 '4004: No such column in this table; check the name: index j, column zz' ndb_create_index -e 'CREATE INDEX j ON t (zz)'
+wrong 1 '4244: Index or table exists already; choose another name: line 1, column 14: at .i.: table t ' ndb_create_index -e 'CREATE INDEX i ON t (c)'
+wrong 1 '4004: No such column in this table; check the name: line 1, column 22: at .zz.: table t, index j, column zz CREATE INDEX j ON t \(zz\) {22}\^' ndb_create_index -e 'CREATE INDEX j ON t (zz)'
 wrong 1 "line 1, column 16: at 't': expected ON CREATE INDEX j t \(a\)                \^" ndb_create_index -e 'CREATE INDEX j t (a)'
 wrong 1 "4003: .*line 1, column 15: at 'DROP': expected ADD or RENAME" ndb_alter_table -e 'ALTER TABLE t DROP COLUMN b'
-wrong 1 '741: This change is not possible online; create a new table and copy the rows: table t' ndb_alter_table -e 'ALTER TABLE t ADD d INT NOT NULL'
-wrong 1 '723: No table with this name; check database and name: test/def/nothing' ndb_alter_table -e 'TRUNCATE TABLE nothing'
+wrong 1 '741: This change is not possible online; create a new table and copy the rows: line 1, column 19: at .d.: table t ' ndb_alter_table -e 'ALTER TABLE t ADD d INT NOT NULL'
+wrong 1 '723: No table with this name; check database and name: line 1, column 16: at .nothing.: test/def/nothing' ndb_alter_table -e 'TRUNCATE TABLE nothing'
 wrong 1 "--where: 4004: .*line 1, column 1: at 'zz': the table has no such column zz = 1 \^" ndb_select_all --where='zz = 1' t
 wrong 1 '--where: 4247: .*line 1, column 4: at the end: expected a value' ndb_select_count --where='a =' t
 wrong 1 "--where: 4313: line 1, column 5: at ''x'': .*; correct the value" ndb_select_count --where="a = 'x'" t
