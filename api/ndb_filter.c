@@ -5,9 +5,11 @@
  * unknown may be taken for false: so each comparison is one branch, to where the whole is decided
  * or to the next one that matters.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "api/ndb_program.h"
+#include "api/record_member.h"
 
 #define DEPTH_MAX   64u
 #define LABEL_YES   0u
@@ -228,7 +230,11 @@ int ndb_filter_text(struct ndb_filter *f, uint32_t column, enum ndb_condition co
     uint32_t value_size = 0;
     if (value == NULL) return fail(f, ERR_API_MEMORY, "");
     uint32_t error = column_parse(&of->format, text, size, value, of->size_max, &value_size);
-    int result = error != 0 ? fail(f, error, "")
+    char type[SQL_TYPE_TEXT_SIZE];
+    char detail[NDB_DETAIL_SIZE];
+    sql_type_text(&of->format, type);
+    snprintf(detail, sizeof detail, "column %.64s is %s", table_column_name(def, of), type);
+    int result = error != 0 ? fail(f, error, detail)
                             : ndb_filter_compare(f, column, condition, value, value_size);
     free(value);
     return result;

@@ -2,13 +2,16 @@
  * get. */
 /* SPDX-License-Identifier: MIT */
 #include "api/ndb_private.h"
+#include "api/record_member.h"
 #include "signals/key.h"
 #include "signals/scan_range.h"
 
 static_assert(NDB_RANGES_MAX == SCAN_RANGES_MAX, "one limit");
 
+/* *fault: the column whose value is wrong. */
 static uint32_t bound_make(const struct table_def *def, const struct table_index *index,
-                           const struct ndb_index_bound *from, struct scan_bound *to)
+                           const struct ndb_index_bound *from, struct scan_bound *to,
+                           const struct table_column **fault)
 {
     if (from->columns > index->column_count || (from->columns == 0 && from->exclusive) ||
         (from->columns > 0 && (from->value == NULL || from->size == NULL)))
@@ -19,8 +22,10 @@ static uint32_t bound_make(const struct table_def *def, const struct table_index
         const struct column_format *format = &def->columns[index->columns[i]].format;
         uint32_t size = from->value[i] == NULL ? 0 : from->size[i];
         to->value[i] = (struct scan_value){from->value[i], size};
-        if (from->value[i] != NULL && column_check(format, from->value[i], size) != 0)
+        if (from->value[i] != NULL && column_check(format, from->value[i], size) != 0) {
+            *fault = &def->columns[index->columns[i]];
             return ERR_BOUNDS;
+        }
     }
     return 0;
 }
@@ -66,7 +71,7 @@ static void partition_make(const struct table_def *def, const struct table_index
 /* One range behind the `*used` words of those before it. 0 or an error. */
 static uint32_t range_make(const struct table_def *def, const struct table_index *index,
                            const struct ndb_index_range *from, uint32_t number, uint32_t *words,
-                           uint32_t *used)
+                           uint32_t *used, const struct table_column **fault)
 {
     struct scan_range range = {
         .number = number,
@@ -74,13 +79,24 @@ static uint32_t range_make(const struct table_def *def, const struct table_index
         .flags = (from->descending ? (uint32_t)SCAN_DESCENDING : 0u) |
                  (from->unordered ? 0u : (uint32_t)SCAN_MERGED),
     };
-    uint32_t error = bound_make(def, index, &from->low, &range.low);
-    if (error == 0) error = bound_make(def, index, &from->high, &range.high);
+    uint32_t error = bound_make(def, index, &from->low, &range.low, fault);
+    if (error == 0) error = bound_make(def, index, &from->high, &range.high, fault);
     if (error != 0) return error;
     partition_make(def, index, &range);
     uint32_t more = scan_range_encode(&range, words + *used, SCAN_RANGES_WORDS_MAX - *used);
     *used += more;
     return more == 0 ? ERR_BOUNDS : 0;
+}
+
+static int wrong_value(ndb_t *ndb, const struct table_def *def, const struct table_column *column,
+                       uint32_t number)
+{
+    char where[NDB_DETAIL_SIZE];
+    char type[SQL_TYPE_TEXT_SIZE];
+    sql_column_text(def, column, where, sizeof where);
+    sql_type_text(&column->format, type);
+    return error_set(&ndb->error, ERR_BOUNDS, "range %u, %.190s is %s: a value is not of its type",
+                     number, where, type);
 }
 
 int ranges_make(ndb_t *ndb, const struct api_table *table, const struct ndb_scan_options *options,
@@ -102,7 +118,9 @@ int ranges_make(ndb_t *ndb, const struct api_table *table, const struct ndb_scan
             range[i].unordered != range->unordered)
             return error_set(&ndb->error, ERR_BOUNDS,
                              "range %u has another index or order than the first one", i);
-        uint32_t error = range_make(def, &index, &range[i], i, words, used);
+        const struct table_column *fault = NULL;
+        uint32_t error = range_make(def, &index, &range[i], i, words, used, &fault);
+        if (fault != NULL) return wrong_value(ndb, def, fault, i);
         if (error != 0)
             return error_set(&ndb->error, error, "range %u: bounds, or more than %u bytes in all",
                              i, SCAN_RANGES_WORDS_MAX * 4u);

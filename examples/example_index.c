@@ -177,7 +177,6 @@ static void make_index(ndb_t *ndb)
 /* section = 'libs' AND installed_kb >= 1000, the biggest first. */
 static void show_range(ndb_t *ndb)
 {
-    static const char section[] = "\004libs"; /* In stored form. */
     const uint32_t least = 1000;
     struct ndb_table *table = open_table(ndb, "package"); /* It knows the index now. */
     struct ndb_record *record = package_record(ndb, table);
@@ -191,15 +190,12 @@ static void show_range(ndb_t *ndb)
         wrong("the index does not fit");
     printf("section = 'libs' AND installed_kb >= %u: index %s fits, %u column fixed and a range\n",
            least, access.name, access.columns);
-    const void *const values[] = {section, &least};
-    const uint32_t sizes[] = {sizeof section - 1, sizeof least};
-    const struct ndb_index_range wanted = {
-        .index = access.number,
-        .low = {.columns = 2, .value = values, .size = sizes},
-        .high = {.columns = 1, .value = values, .size = sizes},
-        .descending = true,
-    };
-    const struct ndb_scan_options options = {.range = &wanted, .limit = SHOWN};
+    const struct ndb_bound values[] = {ndb_bound_text("libs"), ndb_bound_uint(least)};
+    struct ndb_range *wanted =
+        ndb_range_where(ndb, table, "section = ? AND installed_kb >= ?", values, 2, NULL);
+    if (wanted == NULL) fail("range", ndb_error(ndb));
+    ndb_range_get(wanted)->descending = true;
+    const struct ndb_scan_options options = {.range = ndb_range_get(wanted), .limit = SHOWN};
     const void *row;
     uint32_t last = UINT32_MAX;
     uint64_t count = 0;
@@ -214,9 +210,10 @@ static void show_range(ndb_t *ndb)
         last = package->installed_kb;
     }
     ndb_scan_close(scan);
-    if (ndb_scan_count_range(ndb, table, &wanted, NULL, &count, 0) != 0)
+    if (ndb_scan_count_range(ndb, table, ndb_range_get(wanted), NULL, &count, 0) != 0)
         fail("count", ndb_error(ndb));
     printf("    ... of %" PRIu64 ", counted in the data nodes\n", count);
+    ndb_range_free(wanted);
     ndb_record_release(record);
     ndb_table_release(table);
 }

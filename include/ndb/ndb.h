@@ -1006,6 +1006,63 @@ struct ndb_index_range {
                      */
 };
 
+/* A value of a condition, by the C type that it comes from. */
+enum ndb_bound_kind {
+    NDB_BOUND_INT = 0,
+    NDB_BOUND_UINT = 1,
+    NDB_BOUND_DOUBLE = 2,
+    NDB_BOUND_TEXT = 3,
+    NDB_BOUND_STORED = 4
+};
+struct ndb_bound {
+    enum ndb_bound_kind kind;
+    uint32_t size; /* Bytes of a text or a stored value. */
+    union {
+        int64_t integer;
+        uint64_t natural;
+        double real;
+        const void *bytes;
+    } value;
+};
+/* Integers: for integers, decimals, float, double and year. Any thread. */
+NDB_API struct ndb_bound ndb_bound_int(int64_t value);
+NDB_API struct ndb_bound ndb_bound_uint(uint64_t value);
+/* For float and double. Any thread. */
+NDB_API struct ndb_bound ndb_bound_double(double value);
+/* For char and binary types, dates, times and decimals, as ndb_value_parse() reads it. The text is
+   not copied: it stays until the call that gets the bound has returned. Any thread. */
+NDB_API struct ndb_bound ndb_bound_text(const char *text);
+/* The stored form of any type, as in a row. Not copied either. Any thread. */
+NDB_API struct ndb_bound ndb_bound_stored(const void *value, uint32_t size);
+
+/*
+ * A range as a condition, without arrays of pointers:
+ *
+ *   const struct ndb_bound ends[] = {ndb_bound_int(5), ndb_bound_int(9)};
+ *   struct ndb_range *range = ndb_range_where(ndb, table, "id BETWEEN ? AND ?", ends, 2, &where);
+ *   const struct ndb_scan_options options = {.range = ndb_range_get(range)};
+ *
+ * The condition has =, <, <=, >, >=, BETWEEN, IS NULL and IS NOT NULL, joined by AND; each ? is the
+ * next of the `count` bounds (NULL when there are none), and values may stand in the text, as for
+ * ndb_filter_where(). An ordered index is found for it: its first columns are those of the
+ * condition, all but the last equal to a value. The rows of the range are just those for which the
+ * condition is true, and where a column has several bounds the narrowest ones count. NULL with
+ * ndb_error(ndb): 4243 no such index, 4313 a value that is not of its column's type, 4314 or 4216
+ * one that the column cannot have, 4004 no such column, 4118 more or fewer bounds than question
+ * marks, 4247 another condition. The detail names the column and its type; `where` (may be NULL)
+ * tells where in the text. Free the range, after the calls that use it have returned: a scan copies
+ * it when it starts. Own thread of `ndb`; the range itself is for any thread.
+ */
+struct ndb_range;
+NDB_API struct ndb_range *ndb_range_where(ndb_t *ndb, const struct ndb_table *table,
+                                          const char *condition, const struct ndb_bound *bounds,
+                                          uint32_t count, struct ndb_sql_error *where);
+/* For ndb_scan_options and ndb_scan_count_range(); lives as long as the range. `descending` and
+   `unordered` may be set. NULL of NULL. Any thread. */
+NDB_API struct ndb_index_range *ndb_range_get(struct ndb_range *range);
+/* Any thread. */
+NDB_API void ndb_range_free(struct ndb_range *range);
+
 struct ndb_scan_options {
     enum ndb_lock_mode lock; /* Options NULL = NDB_COMMITTED_READ. Rows of locking scans stay locked
                                 until the next batch is fetched. */

@@ -1,4 +1,4 @@
-// cplusplus_client.cc -- the library from C++: records of a struct.
+// cplusplus_client.cc -- the library from C++: records of a struct, and ranges.
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Usage: cplusplus_client CONNECT_STRING. Exit code 1 when something is wrong.
@@ -97,6 +97,37 @@ void read_row(ndb_t *ndb, const ndb_record *record)
         std::exit(1);
     }
 }
+
+void scan_range(ndb_t *ndb, ndb_table *table, const ndb_record *record)
+{
+    const ndb_bound ends[] = {ndb_bound_uint(20), ndb_bound_uint(40)};
+    ndb_sql_error where;
+    ndb_range *range = ndb_range_where(ndb, table, "number BETWEEN ? AND ?", ends, 2, &where);
+    if (range == nullptr) die(where.message, ndb_error(ndb));
+    ndb_scan_options options{};
+    options.lock = NDB_COMMITTED_READ;
+    options.range = ndb_range_get(range);
+    ndb_scan *scan = ndb_scan_start(ndb, record, &options, 0);
+    if (scan == nullptr) die("scan", ndb_error(ndb));
+    ndb_range_free(range);
+    const void *next;
+    int32_t id = 10;
+    while (ndb_scan_next(scan, &next, 0) == 1) {
+        if (static_cast<const row *>(next)->id != id++) die("a row out of order", ndb_scan_error(scan));
+    }
+    ndb_scan_close(scan);
+    if (id != 21) die("rows are missing", ndb_error(ndb));
+}
+
+void check_wrong_bound(ndb_t *ndb, ndb_table *table)
+{
+    const ndb_bound bound = ndb_bound_text("20");
+    if (ndb_range_where(ndb, table, "number > ?", &bound, 1, nullptr) != nullptr) {
+        std::printf("a text for a number is taken\n");
+        std::exit(1);
+    }
+    std::printf("%d: %s\n", ndb_error(ndb)->code, ndb_error(ndb)->detail);
+}
 } // namespace
 
 int main(int argc, char **argv)
@@ -114,6 +145,8 @@ int main(int argc, char **argv)
     if (record == nullptr) die("record", ndb_error(ndb));
     write_rows(ndb, record);
     read_row(ndb, record);
+    scan_range(ndb, table, record);
+    check_wrong_bound(ndb, table);
     ndb_record_release(record);
     ndb_table_release(table);
     ndb_close(ndb);

@@ -33,6 +33,7 @@ say "run"
 start_cluster 2 2
 want 0 bash -c "${commands[1]/127.0.0.1:1186/$CS}"
 want_text out '^account 1: owner 1 has 1000$'
+want_text out '^12 owners from "owner 1" to "owner 2"$'
 want_text out '^[0-9]+ have more than 1000; together all have 100000$'
 want_text out '^1[0-9]{3} transfers, [0-9]+ refused, 0 unknown$'
 want_text out '^1000 rows written asynchronously$'

@@ -253,6 +253,7 @@ static int check(void)
     }
     check_several(&client);
     check_pruned();
+    check_where(&client);
     check_text(&client);
     check_refusals(&client);
     check_async();

@@ -37,6 +37,8 @@ struct ndb_cluster_connection *connect_cluster(void);
 /* range_several.c */
 void check_several(struct client *client); /* Ranges in one scan. */
 void check_pruned(void);                   /* Ranges that are in one fragment each. */
+/* range_where.c */
+void check_where(struct client *client); /* Ranges made from conditions. */
 /* range_reopen.c */
 void check_reopen(struct client *client); /* Indexes that another client creates and drops. */
 /* range_async.c */
