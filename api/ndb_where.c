@@ -130,7 +130,7 @@ static uint32_t value_text(struct where *w)
     return at + (uint32_t)size;
 }
 
-/* The same for a range; a ? is the next one of the values given. */
+/* column <condition> value of a range; a ? is the next one of the values given. */
 static bool bound_value(struct where *w, enum ndb_condition how)
 {
     struct sql_token token = w->p.token;
@@ -292,6 +292,13 @@ static bool condition(struct where *w)
     return w->error.code == 0 && end(w);
 }
 
+static struct where *where_new(void)
+{
+    struct where *w = malloc(sizeof *w);
+    if (w != NULL) memset(w, 0, offsetof(struct where, text));
+    return w;
+}
+
 /* Reads the text into the filter or the range. */
 static bool read_condition(struct where *w, const char *text)
 {
@@ -307,7 +314,7 @@ static bool read_condition(struct where *w, const char *text)
 int range_read(ndb_t *ndb, struct ndb_range *range, const struct table_def *def, const char *text,
                const struct ndb_bound *bounds, uint32_t count, struct ndb_sql_error *where)
 {
-    struct where *w = calloc(1, sizeof *w);
+    struct where *w = where_new();
     if (w == NULL) return error_set(&ndb->error, ERR_API_MEMORY, NULL);
     w->range = range;
     w->def = def;
@@ -324,7 +331,7 @@ int ndb_filter_where(struct ndb_filter *filter, const char *text, struct ndb_sql
     if (filter == NULL || ndb_filter_error(filter)->code != 0) return -1;
     struct error_slot *error = filter_error(filter);
     if (text == NULL) return error_set(error, ERR_PARAMETER, "no condition");
-    struct where *w = calloc(1, sizeof *w);
+    struct where *w = where_new();
     if (w == NULL) return error_set(error, ERR_API_MEMORY, NULL);
     w->filter = filter;
     w->def = api_table_def(filter_table(filter));
