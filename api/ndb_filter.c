@@ -92,6 +92,15 @@ static int fail(struct ndb_filter *f, uint32_t code, const char *detail)
     return -1;
 }
 
+static int no_column(struct ndb_filter *f, uint32_t column)
+{
+    char text[NDB_DETAIL_SIZE];
+    char detail[NDB_DETAIL_SIZE];
+    sql_column_text(api_table_def(f->table), NULL, text, sizeof text);
+    snprintf(detail, sizeof detail, "%.200s, column number %u", text, column);
+    return fail(f, ERR_NO_SUCH_COLUMN, detail);
+}
+
 /* ---- Building. ---- */
 
 /* A new node, or NULL after an error. */
@@ -103,7 +112,7 @@ static struct node *add(struct ndb_filter *f, enum node_kind kind, uint32_t colu
         return NULL;
     }
     if (kind > NODE_END && column >= api_table_def(f->table)->column_count) {
-        fail(f, ERR_NO_SUCH_COLUMN, "");
+        no_column(f, column);
         return NULL;
     }
     if (f->nodes == f->node_room) {
@@ -224,7 +233,7 @@ int ndb_filter_text(struct ndb_filter *f, uint32_t column, enum ndb_condition co
     if ((uint32_t)condition >= NDB_LIKE)
         return ndb_filter_compare(f, column, condition, text, size);
     const struct table_def *def = api_table_def(f->table);
-    if (column >= def->column_count) return fail(f, ERR_NO_SUCH_COLUMN, "");
+    if (column >= def->column_count) return no_column(f, column);
     const struct table_column *of = &def->columns[column];
     uint8_t *value = malloc(of->size_max);
     uint32_t value_size = 0;

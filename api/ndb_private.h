@@ -93,6 +93,9 @@ uint32_t record_pack_values(const struct ndb_record *record, const void *row, co
                             uint32_t *out, uint32_t *error);
 /* ATTRINFO of a read. */
 uint32_t record_pack_read(const struct ndb_record *record, const uint8_t *mask, uint32_t *out);
+/* Does the row say that the column is NULL; does the member hold no more than the column does? */
+bool record_is_null(const struct record_field *field, const void *row);
+bool record_fits(const struct record_field *field, const void *row);
 /* A row's pairs into the application's row. 0 or an error number. */
 uint32_t record_unpack(const struct ndb_record *record, const uint32_t *pairs, uint32_t words,
                        void *row);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "api/ndb_program.h"
+#include "api/record_member.h"
 
 #define LABELS_MAX 65536u
 
@@ -117,7 +118,10 @@ static const struct table_column *column_of(struct ndb_program *p, uint32_t id)
 {
     const struct table_def *def = api_table_def(p->table);
     if (id < def->column_count) return &def->columns[id];
-    program_fail(p, ERR_NO_SUCH_COLUMN, "");
+    char text[NDB_DETAIL_SIZE];
+    sql_column_text(def, NULL, text, sizeof text);
+    if (p->error.error.code == 0)
+        error_set(&p->error, ERR_NO_SUCH_COLUMN, "%.200s, column number %u", text, id);
     return NULL;
 }
 
@@ -212,10 +216,15 @@ int ndb_program_store_value(struct ndb_program *p, uint32_t column, const void *
     if (!may_add(p)) return -1;
     const struct table_column *of = column_of(p, column);
     if (of == NULL) return -1;
-    if (value == NULL && (of->flags & COLUMN_NULLABLE) == 0)
-        return program_fail(p, ERR_NULL_TO_NOT_NULL, "");
-    uint32_t error = value == NULL ? 0 : column_check(&of->format, value, size);
-    if (error != 0) return program_fail(p, error, "");
+    bool null_refused = value == NULL && (of->flags & COLUMN_NULLABLE) == 0;
+    uint32_t error = null_refused    ? (uint32_t)ERR_NULL_TO_NOT_NULL
+                     : value == NULL ? 0
+                                     : column_check(&of->format, value, size);
+    if (error != 0) {
+        char text[NDB_DETAIL_SIZE];
+        sql_column_text(api_table_def(p->table), of, text, sizeof text);
+        return program_fail(p, error, text);
+    }
     uint32_t head = program_head(PROGRAM_STORE_VALUE, 0, 0, column);
     p->stores = true;
     return add_with_value(p, &head, 1, value, value == NULL ? 0 : size);

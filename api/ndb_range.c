@@ -111,8 +111,12 @@ int ranges_make(ndb_t *ndb, const struct api_table *table, const struct ndb_scan
     if (count > SCAN_RANGES_MAX)
         return error_set(&ndb->error, ERR_BOUNDS, "%u ranges, more than %u", count,
                          SCAN_RANGES_MAX);
-    if (!table_def_index(def, range->index, &index))
-        return error_set(&ndb->error, ERR_INDEX_MISSING, "range of the scan");
+    if (!table_def_index(def, range->index, &index)) {
+        char text[NDB_DETAIL_SIZE];
+        sql_column_text(def, NULL, text, sizeof text);
+        return error_set(&ndb->error, ERR_INDEX_MISSING, "%.200s, index number %u", text,
+                         range->index);
+    }
     for (uint32_t i = 0; i < count; i++) {
         if (range[i].index != range->index || range[i].descending != range->descending ||
             range[i].unordered != range->unordered)

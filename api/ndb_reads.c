@@ -5,6 +5,7 @@
  * them all, and each goes to a node that has its row. No object stands for a single read.
  */
 #include <stdlib.h>
+#include "api/ndb_blame.h"
 #include "api/ndb_private.h"
 
 struct ndb_reads {
@@ -134,6 +135,7 @@ struct ndb_reads *ndb_reads_begin(ndb_t *ndb, struct ndb_row_read *read, uint32_
         error = (uint32_t)read[0].code;
     }
     error_set_outcome(&ndb->error, error, false);
+    blame_record(&ndb->error, error, read[0].record, read[0].row, false);
     leave(reads);
     free(reads);
     return NULL;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "api/ndb_blame.h"
 #include "api/ndb_private.h"
 
 #define PAUSE_MAX_US 100000u
@@ -72,8 +73,11 @@ static void tx_done(void *context, struct api_tx *tx)
 static int check_call(ndb_t *ndb, const struct ndb_record *record, const void *row)
 {
     if (ndb == NULL) return -1;
-    if (record == NULL || row == NULL)
-        return error_set(&ndb->error, ERR_RECORD_NULL, "no record or no row");
+    if (record == NULL || row == NULL) {
+        error_set(&ndb->error, ERR_RECORD_NULL, "no record");
+        blame_record(&ndb->error, ERR_RECORD_NULL, record, row, false);
+        return -1;
+    }
     if (ndb->callback_depth > 0)
         return error_set(&ndb->error, ERR_MISUSE_4507, "a call that waits, in a callback");
     ndb_now(ndb);
@@ -100,6 +104,7 @@ static int one_row(ndb_t *ndb, enum ndb_operation_type type, const struct ndb_re
         error_set(&ndb->error, error, "%s", api_tx_error_index(tx));
     else if (error != 0)
         error_set_outcome(&ndb->error, error, api_tx_outcome(tx) == API_UNKNOWN);
+    blame_record(&ndb->error, error, record, row, type == NDB_INSERT || type == NDB_WRITE);
     api_tx_close(tx);
     return error == 0 ? 0 : -1;
 }

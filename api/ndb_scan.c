@@ -2,7 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
+#include "api/ndb_blame.h"
 #include "api/ndb_private.h"
+#include "api/record_member.h"
 #include "api/ndb_program.h"
 #include "signals/scan_range.h"
 
@@ -121,7 +123,7 @@ struct ndb_scan *ndb_scan_start(ndb_t *ndb, const struct ndb_record *record,
     uint32_t attrs[ATTR_READ_MAX];
     if (ndb == NULL) return NULL;
     if (record == NULL) {
-        error_set(&ndb->error, ERR_RECORD_NULL, NULL);
+        error_set(&ndb->error, ERR_RECORD_NULL, "the scan has no record");
         return NULL;
     }
     struct api_scan_options core = {.table = record->table, .attrs = attrs};
@@ -158,7 +160,10 @@ struct ndb_scan *ndb_scan_start_columns(ndb_t *ndb, struct ndb_table *table,
     for (uint32_t i = 0; i < count; i++) {
         bool pseudo = columns[i] == NDB_ROW_ID || columns[i] == NDB_ROW_GCI;
         if (columns[i] >= def->column_count && !pseudo) {
-            error_set(&ndb->error, ERR_NO_SUCH_COLUMN, "column number %u", columns[i]);
+            char text[NDB_DETAIL_SIZE];
+            sql_column_text(def, NULL, text, sizeof text);
+            error_set(&ndb->error, ERR_NO_SUCH_COLUMN, "%.200s, column number %u", text,
+                      columns[i]);
             return NULL;
         }
         attrs[i] = attr_header(columns[i], 0);
@@ -219,7 +224,10 @@ static int next_row(struct ndb_scan *s, uint32_t timeout_ms)
 static int unpack(struct ndb_scan *s, void *row)
 {
     uint32_t error = record_unpack(s->record, s->row.pairs, s->row.words, row);
-    return error == 0 ? 1 : error_set(&s->error, error, NULL);
+    if (error == 0) return 1;
+    error_set(&s->error, error, NULL);
+    blame_record(&s->error, error, s->record, NULL, false);
+    return -1;
 }
 
 int ndb_scan_next(struct ndb_scan *s, const void **row, uint32_t timeout_ms)
@@ -236,7 +244,9 @@ int ndb_scan_next(struct ndb_scan *s, const void **row, uint32_t timeout_ms)
 int ndb_scan_next_copy(struct ndb_scan *s, void *row, uint32_t timeout_ms)
 {
     if (s == NULL) return -1;
-    if (row == NULL || s->record == NULL) return error_set(&s->error, ERR_RECORD_NULL, NULL);
+    if (row == NULL || s->record == NULL)
+        return error_set(&s->error, ERR_RECORD_NULL,
+                         row == NULL ? "no row to copy into" : "a scan by columns copies no rows");
     int result = next_row(s, timeout_ms);
     return result == 1 ? unpack(s, row) : result;
 }

@@ -2,8 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
+#include "api/ndb_blame.h"
 #include "api/ndb_private.h"
 #include "api/ndb_program.h"
+#include "api/record_member.h"
 
 #define WORDS_KEPT 1024u /* Of a buffer of an operation that is recycled. */
 
@@ -338,12 +340,28 @@ static struct api_op_options result_options(const struct definition *d)
     return options;
 }
 
+/* The rows cannot be packed. */
+static struct ndb_operation *refuse_rows(struct ndb_transaction *t, const struct definition *d,
+                                         uint32_t error)
+{
+    bool values = error == ERR_VALUE_TOO_LONG && d->record != NULL && d->from != NULL;
+    refuse(t, error, "");
+    blame_record(&t->error, error, values ? d->record : d->key_record,
+                 values ? d->from : d->key_row, false);
+    return NULL;
+}
+
 static struct ndb_operation *define(struct ndb_transaction *t, const struct definition *d)
 {
     if (t == NULL) return NULL;
     uint32_t error;
     const char *fault = definition_fault(d, &error);
-    if (fault != NULL) return refuse(t, error, fault);
+    if (fault != NULL) {
+        refuse(t, error, fault);
+        blame_record(&t->error, error, d->key_record != NULL ? d->key_record : d->record, NULL,
+                     false);
+        return NULL;
+    }
     if (t->unsealed != NULL) seal_all(t);
     uint32_t room = 2 * d->key_record->key_words_max + 1 + program_room(d->options) +
                     (d->record == NULL ? 0 : d->record->value_words_max);
@@ -351,7 +369,7 @@ static struct ndb_operation *define(struct ndb_transaction *t, const struct defi
     if (out == NULL) return NULL;
     uint32_t attr_words = 0;
     uint32_t key_words = write_sections(d, out, &attr_words, &error);
-    if (key_words == 0) return refuse(t, error, "");
+    if (key_words == 0) return refuse_rows(t, d, error);
     if (attr_words == 0 && (d->type == NDB_INSERT || d->type == NDB_WRITE))
         attr_words = name_first_key(d->key_record->table, out, key_words, out + key_words);
     struct api_op_options options = result_options(d);
@@ -394,8 +412,11 @@ struct ndb_operation *ndb_update(struct ndb_transaction *t, const struct ndb_rec
 {
     struct definition d = {NDB_UPDATE, key_record, key_row, record, row, NULL, options};
     bool program = options != NULL && options->program != NULL;
-    if (t != NULL && (record == NULL || row == NULL) && !(program && record == NULL))
-        return refuse(t, ERR_RECORD_NULL, "no values to update");
+    if (t != NULL && (record == NULL || row == NULL) && !(program && record == NULL)) {
+        refuse(t, ERR_RECORD_NULL, "no values to update");
+        blame_record(&t->error, ERR_RECORD_NULL, key_record, NULL, false);
+        return NULL;
+    }
     return define(t, &d);
 }
 
@@ -470,6 +491,26 @@ static int set_failed(struct ndb_operation *operation, uint32_t code)
     return error_set(&operation->error, code, NULL);
 }
 
+/* The table has no column of this number, or name. */
+static int no_column(struct ndb_operation *operation, const char *name, uint32_t number)
+{
+    char text[NDB_DETAIL_SIZE];
+    set_failed(operation, ERR_NO_SUCH_COLUMN);
+    sql_column_text(api_table_def(operation->table), NULL, text, sizeof text);
+    if (name == NULL)
+        return error_set(&operation->error, ERR_NO_SUCH_COLUMN, "%.150s, column number %u", text,
+                         number);
+    return error_set(&operation->error, ERR_NO_SUCH_COLUMN, "%.150s, column %.80s", text, name);
+}
+
+/* The value is none of the column. */
+static int wrong_value(struct ndb_operation *operation, const struct table_column *column,
+                       uint32_t code)
+{
+    set_failed(operation, code);
+    return blame_column(&operation->error, code, operation->table, column);
+}
+
 int ndb_operation_set(struct ndb_operation *operation, uint32_t column, const void *value,
                       uint32_t size)
 {
@@ -477,19 +518,19 @@ int ndb_operation_set(struct ndb_operation *operation, uint32_t column, const vo
     if (operation->sealed || operation->table == NULL)
         return set_failed(operation, ERR_DEFINE_STATUS);
     const struct table_def *def = api_table_def(operation->table);
-    if (column >= def->column_count) return set_failed(operation, ERR_NO_SUCH_COLUMN);
+    if (column >= def->column_count) return no_column(operation, NULL, column);
     const struct table_column *target = &def->columns[column];
     bool key = target->key_index != COLUMN_NOT_IN_KEY;
     const void *old;
     uint32_t old_size;
     if (!key && (operation->type == NDB_READ || operation->type == NDB_DELETE))
-        return set_failed(operation, ERR_SET_ON_READ);
+        return wrong_value(operation, target, ERR_SET_ON_READ);
     if (pairs_find(operation->words, operation->word_count, column, &old, &old_size))
-        return set_failed(operation, key ? ERR_KEY_TWICE : ERR_RECORD_4289);
+        return wrong_value(operation, target, key ? ERR_KEY_TWICE : ERR_RECORD_4289);
     if (value == NULL && (target->flags & COLUMN_NULLABLE) == 0)
-        return set_failed(operation, ERR_NULL_TO_NOT_NULL);
+        return wrong_value(operation, target, ERR_NULL_TO_NOT_NULL);
     uint32_t code = value == NULL ? 0 : column_check(&target->format, value, size);
-    if (code != 0) return set_failed(operation, code);
+    if (code != 0) return wrong_value(operation, target, code);
     if (value == NULL) size = 0;
     if (!reserve(operation, 1 + words_of(size))) return set_failed(operation, ERR_API_MEMORY);
     uint32_t *out = operation->words + operation->word_count;
@@ -509,7 +550,7 @@ int ndb_operation_set_by_name(struct ndb_operation *operation, const char *colum
     if (operation->table == NULL || column == NULL) return set_failed(operation, ERR_DEFINE_STATUS);
     const struct table_column *found =
         table_def_find(api_table_def(operation->table), column, (uint32_t)strlen(column));
-    return found == NULL ? set_failed(operation, ERR_NO_SUCH_COLUMN)
+    return found == NULL ? no_column(operation, column, 0)
                          : ndb_operation_set(operation, found->id, value, size);
 }
 
@@ -522,7 +563,7 @@ int ndb_operation_get(struct ndb_operation *operation, uint32_t column)
     if (operation->type != NDB_READ && operation->program == NULL)
         return set_failed(operation, ERR_READ_NOT_ALLOWED);
     if (column >= api_table_def(operation->table)->column_count)
-        return set_failed(operation, ERR_NO_SUCH_COLUMN);
+        return no_column(operation, NULL, column);
     if (operation->result_words == ATTR_READ_MAX) return set_failed(operation, ERR_READ_TOO_MUCH);
     if (!grow(&operation->result, &operation->result_room, operation->result_words + 1))
         return set_failed(operation, ERR_API_MEMORY);
@@ -601,7 +642,10 @@ static uint32_t seal(struct ndb_operation *operation)
                                  operation->program_words);
     if (out == NULL) return (uint32_t)t->error.error.code;
     uint32_t key_words = gather(operation, out, &attr_words);
-    if (key_words == 0) return ERR_KEY_MISSING;
+    if (key_words == 0) {
+        blame_columns(&operation->error, ERR_KEY_MISSING, operation);
+        return ERR_KEY_MISSING;
+    }
     if (attr_words == 0 && (operation->type == NDB_INSERT || operation->type == NDB_WRITE))
         attr_words = name_first_key(operation->table, out, key_words, out + key_words);
     if (program) {
@@ -621,6 +665,12 @@ static uint32_t seal(struct ndb_operation *operation)
     return operation->op == NULL ? ERR_API_MEMORY : 0;
 }
 
+/* The operation's error is this one, and says more. */
+static bool has_detail(const struct ndb_operation *operation, uint32_t code)
+{
+    return operation->error.error.code == (int32_t)code && operation->error.detail[0] != 0;
+}
+
 static void seal_all(struct ndb_transaction *t)
 {
     for (struct ndb_operation *operation = t->unsealed; operation != NULL;
@@ -633,12 +683,26 @@ static void seal_all(struct ndb_transaction *t)
     for (struct ndb_operation *operation = t->unsealed; operation != NULL;
          operation = operation->next) {
         if (operation->define_error != 0 && t->error.error.code == 0)
-            error_set(&t->error, operation->define_error, "an operation is not complete");
+            error_set(&t->error, operation->define_error, "%s",
+                      has_detail(operation, operation->define_error)
+                          ? operation->error.detail
+                          : "an operation is not complete");
     }
     t->unsealed = NULL;
 }
 
 /* ---- Executing. ---- */
+
+/* Tells the table, and the column if it can be seen, when the error is about a column. */
+static void blame(struct error_slot *slot, uint32_t code, const struct ndb_operation *operation)
+{
+    if (operation == NULL) return;
+    bool inserts = operation->type == NDB_INSERT || operation->type == NDB_WRITE;
+    if (operation->table != NULL)
+        blame_columns(slot, code, operation);
+    else
+        blame_record(slot, code, operation->record, NULL, inserts);
+}
 
 static int result_of(struct ndb_transaction *t)
 {
@@ -647,6 +711,7 @@ static int result_of(struct ndb_transaction *t)
     if (error == 0) return 0;
     error_set_outcome(&t->error, error, outcome == API_UNKNOWN);
     if (error == ERR_UNIQUE_DUPLICATE) error_set(&t->error, error, "%s", api_tx_error_index(t->tx));
+    blame(&t->error, error, ndb_transaction_error_operation(t));
     uint32_t fits = api_tx_error_fits(t->tx);
     if (fits != 0)
         error_set(&t->error, error, "%u %s fit", fits,
@@ -752,10 +817,12 @@ const ndb_error_t *ndb_operation_error(const struct ndb_operation *constant)
     if (code == 0 && operation->error.error.code == 0) return &operation->error.error;
     const struct api_tx *tx = operation->transaction->tx;
     bool duplicate = code == ERR_UNIQUE_DUPLICATE && operation->op == api_tx_error_op(tx);
+    if (operation->define_error != 0 && has_detail(operation, code)) return &operation->error.error;
     if (duplicate)
         error_set(&operation->error, code, "%s", api_tx_error_index(tx));
     else
         error_set(&operation->error, code, NULL);
+    blame(&operation->error, code, operation);
     return &operation->error.error;
 }
 

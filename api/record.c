@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
+#include "api/ndb_blame.h"
 #include "api/ndb_private.h"
 #include "api/record_member.h"
 
@@ -150,7 +151,9 @@ struct ndb_record *ndb_record_create_unique(ndb_t *ndb, struct ndb_table *table,
     struct table_index index;
     if (ndb == NULL) return NULL;
     if (table != NULL && !table_def_unique(api_table_def(table_core(table)), unique, &index)) {
-        error_set(&ndb->error, ERR_INDEX_MISSING, "unique index number %u", unique);
+        char text[NDB_DETAIL_SIZE];
+        sql_column_text(api_table_def(table_core(table)), NULL, text, sizeof text);
+        error_set(&ndb->error, ERR_INDEX_MISSING, "%s: unique index number %u", text, unique);
         return NULL;
     }
     struct ndb_record *record = create_record(ndb, table, fields, count, row_size);
@@ -158,7 +161,7 @@ struct ndb_record *ndb_record_create_unique(ndb_t *ndb, struct ndb_table *table,
     record->unique = unique + 1u;
     find_key(record, api_table_def(record->table));
     if (record->all_keys) return record;
-    error_set(&ndb->error, ERR_RECORD_NOT_KEY, "a column of index %s is missing", index.name);
+    blame_record(&ndb->error, ERR_RECORD_NOT_KEY, record, NULL, false);
     ndb_record_release(record);
     return NULL;
 }
@@ -305,6 +308,21 @@ static bool member_is_null(const struct record_field *field, const uint8_t *row)
 {
     return field->null_offset != NDB_NOT_NULLABLE &&
            (row[field->null_offset] & field->null_mask) != 0;
+}
+
+bool record_is_null(const struct record_field *field, const void *row)
+{
+    return member_is_null(field, row);
+}
+
+bool record_fits(const struct record_field *field, const void *row)
+{
+    const uint8_t *member = (const uint8_t *)row + field->offset;
+    if (member_is_null(field, row)) return true;
+    if (field->string) return string_length(field, member) + field->prefix <= field->size_max;
+    if (field->prefix == 1) return 1u + member[0] <= field->size_max;
+    if (field->prefix == 2) return 2u + member[0] + ((uint32_t)member[1] << 8) <= field->size_max;
+    return true;
 }
 
 /* False: this row cannot say NULL. */

@@ -628,9 +628,10 @@ NDB_API struct ndb_operation *ndb_read(struct ndb_transaction *transaction,
                                        const struct ndb_record *key_record, const void *key_row,
                                        const struct ndb_record *record, void *row,
                                        const struct ndb_operation_options *options);
-/* Columns that are not in the record get their default or NULL (839 if neither exists). 630: row
- * exists. 893, of updates and writes too: a unique index has such a row already; the transaction is
- * aborted whatever the flags, and `detail` of the error is the index's name. */
+/* Columns that are not in the record get their default or NULL (839 if neither exists: `detail`
+ * names the table and, unless a mask left it out, the column). 630: row exists. 893, of updates and
+ * writes too: a unique index has such a row already; the transaction is aborted whatever the flags,
+ * and `detail` of the error is the index's name. */
 NDB_API struct ndb_operation *ndb_insert(struct ndb_transaction *transaction,
                                          const struct ndb_record *record, const void *row,
                                          const struct ndb_operation_options *options);

@@ -233,6 +233,28 @@ static void check_refusals(struct client *client)
     refused(client, several + 1, 2, 4259);
 }
 
+/* A row without a value that it needs: the data node says so, the library which one. */
+static void check_incomplete(struct client *client)
+{
+    static const char expected[] =
+        "table test.ranged, column text: it has no default, and the record has not got it";
+    struct ndb_record *some =
+        ndb_record_create(client->ndb, client->table, fields, 2, sizeof(struct row));
+    const struct row row = {.id = ROWS + 1};
+    want("an incomplete row is refused", ndb_insert_row(client->ndb, some, &row, 0), -1);
+    const ndb_error_t *error = ndb_error(client->ndb);
+    if (error->code != 839 || strcmp(error->detail, expected) != 0) die("839", error);
+    struct ndb_transaction *t = ndb_transaction_start(client->ndb);
+    const struct ndb_operation *insert = ndb_insert(t, some, &row, NULL);
+    want("the same in a transaction", ndb_execute(t, NDB_COMMIT, 0), -1);
+    error = ndb_transaction_error(t);
+    if (error->code != 839 || strcmp(error->detail, expected) != 0) die("839", error);
+    error = ndb_operation_error(insert);
+    if (error->code != 839 || strcmp(error->detail, expected) != 0) die("839", error);
+    ndb_transaction_close(t);
+    ndb_record_release(some);
+}
+
 static int check(void)
 {
     static const int64_t bounds[][2] = {{ANY, ANY}, {0, 99},  {5, 5},     {ANY, -50},
@@ -256,6 +278,7 @@ static int check(void)
     check_where(&client);
     check_text(&client);
     check_refusals(&client);
+    check_incomplete(&client);
     check_async();
     check_reopen(&client);
     client_close(&client);
