@@ -6,9 +6,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "service/wait_told.h"
 #include "tools/ndb_mgm_parse.h"
 #include "tools/ndb_mgm_print.h"
 #include "tools/ndb_mgm_suggest.h"
+
+#define CONNECT_MS 5000  /* So long a server has to answer who connects, */
+#define CALL_MS    60000 /* and so long each order. */
 
 /* The error block: number and its text, then what the server said. */
 static int print_error(struct console *console, int failed_code)
@@ -21,10 +25,28 @@ static int print_error(struct console *console, int failed_code)
     return code == 0 ? 1 : code;
 }
 
+/* Tries as often as the options say, and tells meanwhile what it waits for. */
+static int connect_and_tell(const struct console *console)
+{
+    struct wait_told *wait = wait_told_begin("ndb_mgm");
+    int rc;
+
+    ndb_mgm_set_timeout(console->handle, CONNECT_MS);
+    wait_told_for(wait, "a management server: no answer yet");
+    for (int tries = 0; (rc = ndb_mgm_connect(console->handle, 0, 0)) != 0; tries++) {
+        if (console->retries >= 0 && tries >= console->retries) break;
+        wait_told_for(wait, "a management server: %s", ndb_mgm_error_text(console->handle));
+        (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    }
+    wait_told_end(wait);
+    ndb_mgm_set_timeout(console->handle, CALL_MS);
+    return rc;
+}
+
 int console_connect(struct console *console)
 {
     if (ndb_mgm_is_connected(console->handle)) return 0;
-    if (ndb_mgm_connect(console->handle, console->retries, 1) != 0) {
+    if (connect_and_tell(console) != 0) {
         (void)fprintf(console->json ? stderr : console->out,
                       "Unable to connect with connect string\n");
         return print_error(console, 0);
