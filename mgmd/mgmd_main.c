@@ -14,6 +14,7 @@
 
 #include "mgmd/config_parse.h"
 #include "mgmd/mgmd.h"
+#include "service/log_follow.h"
 #include "service/notify.h"
 #include "transporters/link.h"
 
@@ -210,9 +211,16 @@ static void on_signal(uv_signal_t *handle, int number)
     mgmd_exit(mgmd, 0);
 }
 
+/* Of a server in the background: what goes to standard output and error. */
+static void out_path(const struct mgmd *mgmd, char *path, size_t size)
+{
+    (void)snprintf(path, size, "%sndb_%u_out.log", mgmd->directory, mgmd->own_node);
+}
+
 static void on_tick(uv_timer_t *timer)
 {
     struct mgmd *mgmd = timer->data;
+    char path[1200];
 
     mgmd->tick++;
     mgmd_nodes_tick(mgmd);
@@ -223,6 +231,9 @@ static void on_tick(uv_timer_t *timer)
     mgmd_peers_tick(mgmd);
     mgmd_identity_tick(mgmd);
     cluster_log_tick(mgmd->log);
+    if (mgmd->options.nodaemon) return;
+    out_path(mgmd, path, sizeof(path));
+    log_follow(STDOUT_FILENO, path);
 }
 
 static int start(struct mgmd *mgmd)
@@ -268,7 +279,7 @@ static void detach(const struct mgmd *mgmd, int report)
     char path[1200];
     char done = 1;
 
-    (void)snprintf(path, sizeof(path), "%sndb_%u_out.log", mgmd->directory, mgmd->own_node);
+    out_path(mgmd, path, sizeof(path));
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     int out = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
     (void)dup2(null, 0);

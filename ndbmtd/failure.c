@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "ndbmtd/process.h"
+#include "service/log_follow.h"
 #include "signals/management.h"
 
 /* Bytes of the error log that are kept; an entry has about 700. */
@@ -62,13 +63,21 @@ static void timestamp(char *text, size_t size)
     strftime(text, size, "%Y-%m-%d %H:%M:%S", &local);
 }
 
+void process_log_path(const struct process *process, char *path, size_t size)
+{
+    snprintf(path, size, "%s/ndb_%u_out.log", process->data_dir, process->config.own_node);
+}
+
 void process_log(struct process *process, enum log_level level, const char *format, ...)
 {
     static const char *const names[] = {"", "DEBUG", "INFO", "WARNING", "ERROR", "ALERT"};
     char when[32];
+    char path[4096];
     va_list arguments;
     timestamp(when, sizeof when);
+    process_log_path(process, path, sizeof path);
     pthread_mutex_lock(&process->log_lock);
+    if (process->log != NULL) log_follow(fileno(process->log), path);
     FILE *to = process->log != NULL ? process->log : stderr;
     fprintf(to, "%s [ndbd] %-8s -- ", when, names[level]);
     va_start(arguments, format);

@@ -301,7 +301,7 @@ void remove_pid_file(const struct process *process)
 static int open_log(struct process *process)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s/ndb_%u_out.log", process->data_dir, process->config.own_node);
+    process_log_path(process, path, sizeof path);
     FILE *log = fopen(path, "ae");
     if (log == NULL) {
         process_log(process, LOG_LEVEL_ERROR, "%s: %s", path, strerror(errno));
