@@ -200,6 +200,33 @@ static int claim_cluster(struct process *process)
     return 1;
 }
 
+/* No management server answers, or the one that does cannot write its files or is about to change
+ * its configuration. */
+static bool may_pass(int code)
+{
+    return code == NDB_MGM_COULD_NOT_CONNECT || code == NDB_MGM_SERVER_NOT_CONNECTED ||
+           code == NDB_MGM_GET_CONFIG_FAILED || code == NDB_MGM_CONFIG_CHANGE_FAILED;
+}
+
+/* A service that is tried for ever says what it waits for, and again when the reason changes. */
+static int connect_server(struct process *process, const struct options *options)
+{
+    char told[256] = "";
+    if (options->retries >= 0)
+        return ndb_mgm_connect(process->mgm, options->retries, options->delay_s);
+    while (ndb_mgm_connect(process->mgm, 0, 0) != 0) {
+        if (!may_pass(ndb_mgm_error_code(process->mgm))) return -1;
+        if (strncmp(told, ndb_mgm_error_text(process->mgm), sizeof told - 1) != 0) {
+            snprintf(told, sizeof told, "%s", ndb_mgm_error_text(process->mgm));
+            process_log(process, LOG_LEVEL_WARNING, "the node waits for a management server: %s",
+                        told);
+            service_status("Waiting for a management server: %s", told);
+        }
+        sleep(options->delay_s > 0 ? options->delay_s : 1);
+    }
+    return 0;
+}
+
 /* Connects to a management server, gets (or confirms) the node id and the configuration. Messages
  * go to stderr or the log. */
 static int fetch_configuration(struct process *process, const struct options *options,
@@ -210,7 +237,7 @@ static int fetch_configuration(struct process *process, const struct options *op
     process->mgm = mgm;
     ndb_mgm_set_name(mgm, "ndbmtd");
     if (ndb_mgm_set_connectstring(mgm, options->connect_string) != 0 ||
-        ndb_mgm_connect(mgm, options->retries, options->delay_s) != 0) {
+        connect_server(process, options) != 0) {
         process_log(process, LOG_LEVEL_ERROR, "Could not connect to a management server: %s",
                     ndb_mgm_error_text(mgm));
         return -1;
@@ -387,14 +414,6 @@ static int make_node(struct process *process)
                 process->config.tc_count, layout_recv_count(&process->config),
                 process->config.send_count, process->config.memory.pages_max[RG_DATA] / 32u);
     return 0;
-}
-
-/* No management server answers, or the one that does cannot write its files or is about to change
- * its configuration. */
-static bool may_pass(int code)
-{
-    return code == NDB_MGM_COULD_NOT_CONNECT || code == NDB_MGM_SERVER_NOT_CONNECTED ||
-           code == NDB_MGM_GET_CONFIG_FAILED || code == NDB_MGM_CONFIG_CHANGE_FAILED;
 }
 
 /* The server has no id to give yet: a former life seems to hold it, or a name cannot be looked up.
