@@ -49,7 +49,7 @@ lintian --fail-on error "$BOX"/packages/*.deb >"$BOX/lintian" 2>&1 || fail "lint
 mkdir "$BOX/units" # Programs are where they will be; the manual cannot be asked for yet.
 for unit in "$ROOT"/usr/lib/systemd/system/*.service; do
     sed "s|^ExecStart=/usr/bin/|ExecStart=$ROOT/usr/bin/|" "$unit" >"$BOX/units/$(basename "$unit")"
-    grep -q '@\|/usr/local' <(sed 's/ndbmtd@//; s/behind the @//; s/ndbmtd@ID//' "$unit") && fail "$(basename "$unit") is not complete: $(grep '@' "$unit")"
+    grep -q '@\|/usr/local' <(sed 's/ndbmtd@//; s/behind the @//; s/ndbmtd@ID//; s/=@system-service$//' "$unit") && fail "$(basename "$unit") is not complete: $(grep '@' "$unit")"
 done
 systemd-analyze verify --man=no "$BOX"/units/*.service >"$BOX/verify" 2>&1 || fail "systemd-analyze: $(cat "$BOX/verify")"
 [ ! -s "$BOX/verify" ] || fail "systemd-analyze: $(cat "$BOX/verify")"
@@ -66,6 +66,16 @@ for package in ndb-data-node ndb-management-server ndb-memcached; do
 done
 left=$(find "$ROOT/etc/systemd" -name 'ndb*')
 [ -z "$left" ] || fail "still enabled: $left"
+
+say "maintainer scripts, without a service manager"
+for package in ndb-data-node ndb-management-server ndb-memcached; do
+    for script in postinst prerm postrm; do
+        sh -n "$BOX/control-$package/$script" || fail "$script of $package is no script"
+        [ -x "$BOX/control-$package/$script" ] || fail "$script of $package cannot be run"
+    done
+    if grep -q 'rm \|userdel\|deluser' "$BOX/control-$package/"{prerm,postrm}; then fail "$package removes what is the operator's"; fi
+    want 0 "$BOX/control-$package/postrm" purge
+done
 [ "$FAILED" -eq 0 ] || exit 1
 
 say "a cluster of what is in them; a service manager listens"
@@ -97,3 +107,36 @@ done
 stop_cluster
 want_text told '^STOPPING=1$'
 want_text told '^STATUS=Node 1 is stopped$'
+unset NOTIFY_SOCKET WATCHDOG_USEC
+
+say "the logs of programs in the background go on where logrotate has moved them away"
+command -v logrotate >/dev/null || PATH=$PATH:/usr/sbin
+command -v logrotate >/dev/null || die "logrotate is missing: it is one of the packages that sandbox.sh test installs"
+want 0 "$BIN/ndb_mgmd" --verbose --config-file="$BOX/config.ini" --config-dir="$BOX/mgm"
+PIDS+=("$(cat "$BOX/mgm/ndb_49.pid")")
+start_daemon 1
+start_daemon 2
+want 0 "$BIN/ndb_waiter" --timeout=100
+chmod go-w "$BOX"
+sed "s|/var/lib/ndb/ndb_\*_out.log||; s|/var/lib/ndb|$BOX|; s|su ndb ndb|su $(id -un) $(id -gn)|" "$ROOT/etc/logrotate.d/ndb-data-node" >"$BOX/rule"
+chmod 644 "$BOX/rule"
+logs="node1/ndb_1_out.log node2/ndb_2_out.log mgm/ndb_49_out.log"
+want 0 logrotate -f -s "$BOX/turns" "$BOX/rule"
+for log in $logs; do
+    [ -s "$log.1" ] || fail "$log has not been turned over: $(cat "$BOX/out" "$BOX/err")"
+done
+for _ in $(seq 900); do # The management server sees it within a second.
+    [ -e mgm/ndb_49_out.log ] && break
+    sleep 0.1
+done
+want 0 "$BIN/ndb_select_count" -d test packed
+want 0 "$BIN/ndb_mgm" -e SHUTDOWN
+for log in $logs; do
+    for _ in $(seq 900); do [ -s "$log" ] && break; sleep 0.1; done
+    [ -s "$log" ] || fail "$log does not go on"
+    [ "$(stat -c '%u %a' "$log")" = "$(stat -c '%u %a' "$log.1")" ] || fail "$log is of $(stat -c '%u %a' "$log"), not $(stat -c '%u %a' "$log.1")"
+done
+for id in 1 2; do
+    want_text "node$id/ndb_${id}_out.log" 'Node shutdown completed'
+    if grep -q 'Node shutdown completed' "node$id/ndb_${id}_out.log.1"; then fail "node $id goes on in the old file"; fi
+done
