@@ -149,7 +149,7 @@ static bool copy_side(struct side *to, const void *value, uint32_t size, bool ex
     return to->value != NULL;
 }
 
-/* Of a value in stored form, or NULL. */
+/* `value` is in stored form, or NULL. */
 static uint32_t add(struct ndb_range *range, uint32_t column, enum ndb_condition how,
                     const void *value, uint32_t size)
 {

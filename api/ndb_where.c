@@ -31,7 +31,7 @@ struct where {
     struct ndb_filter *filter; /* One of these two is made. */
     struct ndb_range *range;
     const struct table_def *def;
-    const struct ndb_bound *bounds; /* Of a range: for each ? one. */
+    const struct ndb_bound *bounds; /* A range has one for each ?. */
     uint32_t bound_count;
     uint32_t bounds_used;
     struct sql_create_error error;

@@ -4,7 +4,7 @@
 #include <ndb/ndb.h>
 #include "signals/table_def.h"
 
-#define SQL_TYPE_TEXT_SIZE 48u /* Of any type's name, with its NUL. */
+#define SQL_TYPE_TEXT_SIZE 48u /* Any type's name fits, with its NUL. */
 
 /* Writes the type as CREATE TABLE has it: "INT UNSIGNED", "VARCHAR(32)", "DECIMAL(10,2)". */
 void sql_type_text(const struct column_format *format, char text[SQL_TYPE_TEXT_SIZE]);

@@ -17,9 +17,10 @@
 
 #include "mgmd/mgmd.h"
 
-#define ADDRESSES_MAX (MGMD_LISTENERS - 3) /* Of a name; all addresses and 127.0.0.1 beside. */
-#define LOOK_UPS      5                    /* A second apart. */
-#define BACKLOG       128 /* Less than there are sessions: a burst does not push out its own. */
+#define ADDRESSES_MAX                                                                              \
+    (MGMD_LISTENERS - 3) /* A name has no more that count; three listeners are for others. */
+#define LOOK_UPS 5       /* A second apart. */
+#define BACKLOG  128     /* Less than there are sessions: a burst does not push out its own. */
 
 static bool is_loopback(const struct sockaddr_storage *address)
 {

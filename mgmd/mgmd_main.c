@@ -211,7 +211,7 @@ static void on_signal(uv_signal_t *handle, int number)
     mgmd_exit(mgmd, 0);
 }
 
-/* Of a server in the background: what goes to standard output and error. */
+/* A server in the background writes what goes to standard output and error there. */
 static void out_path(const struct mgmd *mgmd, char *path, size_t size)
 {
     (void)snprintf(path, size, "%sndb_%u_out.log", mgmd->directory, mgmd->own_node);

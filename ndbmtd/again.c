@@ -52,7 +52,7 @@ enum again_flag {
 static struct birth {
     char **arguments; /* NULL: the process may not begin again. */
     bool foreground;
-    char path[PATH_ROOM]; /* Of the program, as it was called; absolute. "": that is not known. */
+    char path[PATH_ROOM]; /* The program was called by it; made absolute. "": that is not known. */
     struct stat file;     /* The one that runs. */
     cpu_set_t cpus;
     bool has_cpus;

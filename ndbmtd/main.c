@@ -29,7 +29,7 @@ struct options {
     bool foreground; /* No angel either. */
     int retries;
     uint32_t delay_s;
-    struct again again; /* Of the former life; node 0: this is the first one. */
+    struct again again; /* What the former life has left; node 0: this is the first one. */
 };
 
 enum {

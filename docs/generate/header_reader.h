@@ -31,7 +31,7 @@ struct section {
 #define HEADER_SECTIONS 24
 struct header {
     const char *name; /* "ndb.h" */
-    char *comment;    /* Of the whole file, without its name and licence. */
+    char *comment;    /* What the file's first comments say, without its name and licence. */
     struct section sections[HEADER_SECTIONS];
     size_t count;
 };

@@ -193,4 +193,4 @@ wrong 1 'table ndbmemcache\.meta \(ndb_memcached_config bootstrap makes it\): 72
 stop_cluster
 
 echo "$ROWS wrong inputs"
-[ "$ROWS" -ge 60 ] || fail "only $ROWS wrong inputs were tried"
+[ "$ROWS" -ge 195 ] || fail "only $ROWS wrong inputs were tried"
