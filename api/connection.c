@@ -282,6 +282,16 @@ int ndb_connection_connect(struct ndb_cluster_connection *connection, uint32_t t
     return result;
 }
 
+static int none_ready(struct ndb_cluster_connection *connection)
+{
+    char why[NDB_DETAIL_SIZE];
+    io_failure(connection, why, sizeof why);
+    pthread_mutex_lock(&connection->state_lock);
+    error_set(&connection->error, ERR_CLUSTER_FAILURE, why[0] != '\0' ? "%s" : NULL, why);
+    pthread_mutex_unlock(&connection->state_lock);
+    return -1;
+}
+
 #define OTHERS_MS 1000u /* So long after the first node is ready for the others. */
 
 int ndb_connection_wait_until_ready(struct ndb_cluster_connection *connection, uint32_t timeout_ms)
@@ -305,10 +315,7 @@ int ndb_connection_wait_until_ready(struct ndb_cluster_connection *connection, u
         }
         if (now_ms() >= end_ms) {
             if (ready > 0) return (int)(connection->data_node_count - ready);
-            pthread_mutex_lock(&connection->state_lock);
-            error_set(&connection->error, ERR_CLUSTER_FAILURE, "no data node is ready");
-            pthread_mutex_unlock(&connection->state_lock);
-            return -1;
+            return none_ready(connection);
         }
         if (connection_try_poll(connection, NULL, false)) {
             connection_round(connection, 1);

@@ -1,6 +1,7 @@
 /* connection_io.c -- the loop and the transporter of one connection. Only who has the poll right
  * may be in here. */
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "api/ndb_private.h"
@@ -21,9 +22,43 @@ struct connection_io {
     _Atomic uint64_t found_cluster;                    /* The same. */
     _Atomic bool any_found;
     _Atomic bool foreign; /* A data node has refused us: it is of another cluster. */
+    pthread_mutex_t failure_lock;
+    char failure[NDB_DETAIL_SIZE]; /* Why the last attempt at a link failed, "" = none has. */
+    uint32_t failed_node;          /* Whose it was. */
     bool loop_made;
     bool handles_made;
 };
+
+static void keep_failure(struct connection_io *io, uint32_t node, bool foreign, const char *reason)
+{
+    const char *host = config_link_host(io->connection->config, io->connection->node_id, node);
+    uint32_t port = io->port[node];
+    pthread_mutex_lock(&io->failure_lock);
+    io->failed_node = node;
+    if (foreign)
+        snprintf(io->failure, sizeof io->failure,
+                 "node %u at %s port %u belongs to another cluster than the management server's",
+                 node, host, port);
+    else
+        snprintf(io->failure, sizeof io->failure, "no link to node %u at %s port %u: %s", node,
+                 host, port, reason);
+    pthread_mutex_unlock(&io->failure_lock);
+}
+
+static void forget_failure(struct connection_io *io, uint32_t node)
+{
+    pthread_mutex_lock(&io->failure_lock);
+    if (io->failed_node == node) io->failure[0] = '\0';
+    pthread_mutex_unlock(&io->failure_lock);
+}
+
+void io_failure(struct ndb_cluster_connection *connection, char *text, size_t size)
+{
+    struct connection_io *io = connection->io;
+    pthread_mutex_lock(&io->failure_lock);
+    snprintf(text, size, "%s", io->failure);
+    pthread_mutex_unlock(&io->failure_lock);
+}
 
 static void on_link_up(void *context, uint32_t peer, uint32_t role, uint32_t epoch)
 {
@@ -31,6 +66,7 @@ static void on_link_up(void *context, uint32_t peer, uint32_t role, uint32_t epo
     (void)role;
     io->progress++;
     io->linked[peer] = true;
+    forget_failure(io, peer);
     deliver_link_up(io->connection, peer, epoch);
 }
 
@@ -66,9 +102,8 @@ static void on_refused(void *context, uint32_t peer, enum link_refusal refusal, 
                        const char *reason)
 {
     struct connection_io *io = context;
-    (void)peer;
     (void)refusal;
-    (void)reason;
+    keep_failure(io, peer, cluster_id != 0, reason);
     if (cluster_id != 0 && ndb_connection_lives(io->connection) == 0)
         atomic_store(&io->foreign, true);
 }
@@ -131,6 +166,7 @@ int io_create(struct ndb_cluster_connection *connection, uint64_t cluster_id, ui
     struct connection_io *io = calloc(1, sizeof *io);
     if (io == NULL) return -1;
     io->connection = connection;
+    pthread_mutex_init(&io->failure_lock, NULL);
     connection->io = io;
     struct transporter_options options = {.loop = &io->loop,
                                           .calls = &calls,
@@ -168,6 +204,7 @@ void io_destroy(struct ndb_cluster_connection *connection)
         uv_loop_close(&io->loop);
     }
     connection->io = NULL;
+    pthread_mutex_destroy(&io->failure_lock);
     free(io);
 }
 

@@ -27,6 +27,19 @@ uint64_t mgm_now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+/* Who answers may be anybody, and its words go to terminals: controls of those are left out, also
+ * the ones that UTF-8 has behind C2. */
+static void make_printable(char *text)
+{
+    for (char *c = text; *c != '\0'; c++) {
+        unsigned char byte = (unsigned char)*c;
+        unsigned char before = c == text ? 0 : (unsigned char)c[-1];
+        if ((byte < 0x20 && byte != '\t') || byte == 0x7f ||
+            (before == 0xc2 && byte >= 0x80 && byte < 0xa0))
+            *c = '?';
+    }
+}
+
 int mgm_fail(ndb_mgm_handle_t *handle, int code, const char *format, ...)
 {
     va_list args;
@@ -35,6 +48,7 @@ int mgm_fail(ndb_mgm_handle_t *handle, int code, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(handle->error_text, sizeof(handle->error_text), format, args);
     va_end(args);
+    make_printable(handle->error_text);
     return -1;
 }
 
@@ -150,7 +164,9 @@ static void say_where(ndb_mgm_handle_t *handle)
  * does not answer is as good as none. */
 static bool answers(ndb_mgm_handle_t *handle)
 {
-    uint64_t wait = handle->target.count < 2 ? handle->timeout_ms : PROBE_MS;
+    uint64_t wait = handle->timeout_ms;
+
+    if (handle->target.count > 1 && wait > PROBE_MS) wait = PROBE_MS;
 
     mgm_parser_reset(&handle->reply);
     if (mgm_call(handle, wait, "check connection") == 0) return true;

@@ -10,6 +10,8 @@
 
 #include "api/mgm_handle.h"
 
+#define MGM_CONNECTSTRING_WHY 200 /* Any reason that the parser gives. */
+
 static int parse_port(const char *text, const char *rest, uint16_t *port, char *why, size_t size)
 {
     int64_t number;
@@ -148,4 +150,17 @@ int mgm_connectstring_parse(const char *text, struct mgm_connectstring *out, cha
         out->count = 1;
     }
     return 0;
+}
+
+int ndb_mgm_check_connectstring(const char *connectstring, const char *option, char *why,
+                                size_t why_size)
+{
+    bool given = connectstring != NULL && connectstring[0] != '\0';
+    struct mgm_connectstring unused;
+    char wrong[MGM_CONNECTSTRING_WHY];
+
+    if (mgm_connectstring_parse(connectstring, &unused, wrong, sizeof(wrong)) == 0) return 0;
+    (void)snprintf(why, why_size, "%s: Illegal connect string: %s",
+                   given ? option : "NDB_CONNECTSTRING", wrong);
+    return -1;
 }

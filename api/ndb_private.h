@@ -379,6 +379,8 @@ bool io_needs_port(struct ndb_cluster_connection *connection, uint32_t node);
  * ready, for its cluster? */
 bool io_foreign(struct ndb_cluster_connection *connection);
 void io_set_cluster(struct ndb_cluster_connection *connection, uint64_t cluster_id);
+/* Why the last attempt to link to a data node failed, if that node has no link since: else "". */
+void io_failure(struct ndb_cluster_connection *connection, char *text, size_t size);
 
 /* ndb_dict.c */
 /* False, with the ndb_t's error: not in a callback. */

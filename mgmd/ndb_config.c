@@ -124,12 +124,10 @@ static void set_form(struct settings *settings, enum query_form form, struct arg
 /* Refused at once, before anything is tried. */
 static void check_connect_string(const char *text, struct argp_state *state)
 {
-    ndb_mgm_handle_t *handle = ndb_mgm_create_handle();
+    char why[256];
 
-    if (handle != NULL && ndb_mgm_set_connectstring(handle, text) != 0)
-        argp_error(state, "%s: %s", text != NULL ? "--ndb-connectstring" : "NDB_CONNECTSTRING",
-                   ndb_mgm_error_text(handle));
-    ndb_mgm_destroy_handle(handle);
+    if (ndb_mgm_check_connectstring(text, "--ndb-connectstring", why, sizeof(why)) != 0)
+        argp_error(state, "%s", why);
 }
 
 static void check_options(const struct settings *settings, struct argp_state *state)

@@ -76,11 +76,9 @@ static uint32_t number_or_die(const char *text, uint32_t max, const char *option
 /* What is no address is none at the tenth try either. */
 static void check_connect_string(const char *text, struct argp_state *state)
 {
-    ndb_mgm_handle_t *handle = ndb_mgm_create_handle();
-    if (handle == NULL) return;
-    if (ndb_mgm_set_connectstring(handle, text) != 0)
-        argp_error(state, "%s", ndb_mgm_error_text(handle));
-    ndb_mgm_destroy_handle(handle);
+    char why[256];
+    if (ndb_mgm_check_connectstring(text, "--ndb-connectstring", why, sizeof why) != 0)
+        argp_error(state, "%s", why);
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)

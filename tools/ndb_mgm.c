@@ -136,17 +136,19 @@ int main(int argc, char **argv)
 {
     struct console console = {.out = stdout, .retries = 12, .prompt = CONSOLE_PROMPT};
     struct console_options options;
+    char why[256];
 
     if (console_read_options(&console, &options, argc, argv, stderr) != 0) return 2;
     if (options.done) return 0;
+    if (ndb_mgm_check_connectstring(options.connectstring, "--ndb-connectstring", why,
+                                    sizeof(why)) != 0) {
+        (void)fprintf(stderr, "ndb_mgm: %s\n", why);
+        return 2;
+    }
     console.handle = ndb_mgm_create_handle();
     if (console.handle == NULL) return 1;
     ndb_mgm_set_name(console.handle, "ndb_mgm");
-    if (ndb_mgm_set_connectstring(console.handle, options.connectstring) != 0) {
-        (void)fprintf(stderr, "ndb_mgm: %s\n", ndb_mgm_error_text(console.handle));
-        ndb_mgm_destroy_handle(console.handle);
-        return 2;
-    }
+    (void)ndb_mgm_set_connectstring(console.handle, options.connectstring); /* It can be read. */
     if (options.execute != NULL) {
         (void)console_execute_all(&console, options.execute);
     } else if (isatty(STDIN_FILENO)) {

@@ -55,13 +55,11 @@ enum ndb_lock_mode tool_lock_mode(const char *text, struct argp_state *state)
 /* Refused at once: no server is ever found at such an address. */
 static void check_connect_string(const struct tool *tool, struct argp_state *state)
 {
-    ndb_mgm_handle_t *handle = ndb_mgm_create_handle();
+    char why[256];
 
-    if (handle != NULL && ndb_mgm_set_connectstring(handle, tool->connect_string) != 0)
-        argp_error(state, "%s: %s",
-                   tool->connect_string != NULL ? "--ndb-connectstring" : "NDB_CONNECTSTRING",
-                   ndb_mgm_error_text(handle));
-    ndb_mgm_destroy_handle(handle);
+    if (ndb_mgm_check_connectstring(tool->connect_string, "--ndb-connectstring", why,
+                                    sizeof(why)) != 0)
+        argp_error(state, "%s", why);
 }
 
 static error_t read_option(int key, char *argument, struct argp_state *state)

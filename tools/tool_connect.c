@@ -19,6 +19,7 @@
     "NDB_CONNECTSTRING.\n"
 #define CODE_NO_SERVER  4269 /* No management server: that may pass, */
 #define CODE_NO_NODE_ID 1701 /* as may that no node id is free. */
+#define CODE_OTHER_NODE 1704 /* The wanted one belongs to another kind of node. */
 
 static uint64_t now_ms(void)
 {
@@ -148,6 +149,7 @@ static bool wait_for_nodes(struct tool *tool, ndb_mgm_handle_t *mgm, struct wait
     uint64_t end_ms = now_ms() + TOOL_READY_MS;
     uint64_t look_ms = now_ms() + LOOK_MS / 2; /* In time for what is told after a second. */
     char text[400];
+    ndb_error_t error;
 
     wait_told_for(wait, "a data node of the cluster at %s: none of %u is ready", tool_servers(tool),
                   ndb_connection_data_nodes(tool->connection));
@@ -160,7 +162,9 @@ static bool wait_for_nodes(struct tool *tool, ndb_mgm_handle_t *mgm, struct wait
         if (missing >= 0) return true;
         if (now_ms() < look_ms) continue;
         describe_nodes(tool, mgm, text, sizeof(text));
-        wait_told_for(wait, "a data node of the cluster at %s: %s", tool_servers(tool), text);
+        ndb_connection_error(tool->connection, &error); /* What this process knows of links. */
+        wait_told_for(wait, "a data node of the cluster at %s: %s%s%s", tool_servers(tool), text,
+                      error.detail[0] != '\0' ? "; " : "", error.detail);
         look_ms = now_ms() + LOOK_MS;
     }
     return false;
@@ -172,10 +176,24 @@ static void print_not_connected(struct tool *tool)
 
     ndb_connection_error(tool->connection, &error);
     (void)fputs(error.code == CODE_NO_SERVER ? "Unable to connect to management server.\n"
-                                             : "No node id from the management server.\n",
+                : error.code == CODE_NO_NODE_ID || error.code == CODE_OTHER_NODE
+                    ? "No node id from the management server.\n"
+                    : "Unable to connect to the cluster.\n",
                 stderr);
     tool_print_error(&error);
     if (error.code == CODE_NO_SERVER) (void)fputs(CURE, stderr);
+}
+
+static void print_not_ready(struct tool *tool)
+{
+    ndb_error_t error;
+
+    ndb_connection_error(tool->connection, &error);
+    (void)fprintf(
+        stderr,
+        "Cluster nodes not ready in %u seconds%s%s.\n%s'ndb_mgm -e SHOW' tells what they do.\n",
+        TOOL_READY_MS / 1000, error.detail[0] != '\0' ? ": " : "", error.detail,
+        error.detail[0] != '\0' ? "" : "Start them; ");
 }
 
 static bool reach_cluster(struct tool *tool)
@@ -192,10 +210,7 @@ static bool reach_cluster(struct tool *tool)
     if (!connected)
         print_not_connected(tool);
     else if (!ready)
-        (void)fprintf(stderr,
-                      "Cluster nodes not ready in %u seconds.\n"
-                      "Start them; 'ndb_mgm -e SHOW' tells what they do.\n",
-                      TOOL_READY_MS / 1000);
+        print_not_ready(tool);
     return ready;
 }
 

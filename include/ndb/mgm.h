@@ -226,6 +226,12 @@ NDB_MGM_EXPORT void ndb_mgm_destroy_handle(ndb_mgm_handle_t *handle);
  * localhost:1186. */
 NDB_MGM_EXPORT int ndb_mgm_set_connectstring(ndb_mgm_handle_t *handle, const char *connectstring);
 
+/* Whether `connectstring` can be read at all; nothing is connected to. 0, or -1 with the reason in
+ * `why` (256 bytes hold any), headed by where the text comes from: `option` as the program calls it
+ * on its command line, or NDB_CONNECTSTRING when `connectstring` is NULL or "". Any thread. */
+NDB_MGM_EXPORT int ndb_mgm_check_connectstring(const char *connectstring, const char *option,
+                                               char *why, size_t why_size);
+
 /* Node id named in the connect string; 0 when none. */
 NDB_MGM_EXPORT uint32_t ndb_mgm_configured_nodeid(const ndb_mgm_handle_t *handle);
 /* Number of addresses in the connect string. */

@@ -133,13 +133,15 @@ NDB_API struct ndb_cluster_connection *ndb_connection_create(
     const char *connect_string, const struct ndb_connection_options *options);
 
 /* Gets node id and configuration from a management server and starts connecting to the data nodes.
-   Tries until the time is up. Errors: 4269 no management server, 4118 malformed connect string,
+   Tries until the time is up; a server that takes the connection and then says nothing can make
+   that three seconds longer. Errors: 4269 no management server, 4118 malformed connect string,
    1701 and 1704 node id refused. */
 NDB_API int ndb_connection_connect(struct ndb_cluster_connection *connection, uint32_t timeout_ms);
 
 /* Waits until data nodes accept transactions: for the first one as long as timeout_ms says, then
    for the others a second at most. Returns the number of configured data nodes that are not yet
-   started: 0 = all are ready, > 0 = some are, -1 = none (error 4009). Any thread. */
+   started: 0 = all are ready, > 0 = some are, -1 = none (error 4009, whose detail says why the last
+   attempt at a link failed: that a node belongs to another cluster, too). Any thread. */
 NDB_API int ndb_connection_wait_until_ready(struct ndb_cluster_connection *connection,
                                             uint32_t timeout_ms);
 

@@ -221,16 +221,11 @@ static int engine_options(struct mc_options *options, char *text)
 static int check_connect_string(const struct mc_options *options)
 {
     const char *environment = getenv("NDB_CONNECTSTRING");
-    ndb_mgm_handle_t *handle = ndb_mgm_create_handle();
-    int result = 0;
-    if (handle != NULL && ndb_mgm_set_connectstring(handle, options->connect_string) != 0) {
-        fprintf(stderr, "ndb_memcached: %s: %s\n",
-                options->connect_string == environment ? "NDB_CONNECTSTRING" : "-e connectstring",
-                ndb_mgm_error_text(handle));
-        result = WRONG;
-    }
-    ndb_mgm_destroy_handle(handle);
-    return result;
+    const char *given = options->connect_string == environment ? NULL : options->connect_string;
+    char why[256];
+    if (ndb_mgm_check_connectstring(given, "-e connectstring", why, sizeof(why)) == 0) return 0;
+    fprintf(stderr, "ndb_memcached: %s\n", why);
+    return WRONG;
 }
 
 static int protocol(struct mc_options *options, const char *name)

@@ -146,13 +146,12 @@ static void read_command(struct mc_tool *tool, struct argp_state *state)
 }
 
 /* Refused at once, before anything is tried. */
-static void check_connect_string(const char *text, const char *what, struct argp_state *state)
+static void check_connect_string(const char *text, struct argp_state *state)
 {
-    ndb_mgm_handle_t *handle = ndb_mgm_create_handle();
+    char why[256];
 
-    if (handle != NULL && ndb_mgm_set_connectstring(handle, text) != 0)
-        argp_error(state, "%s: %s", what, ndb_mgm_error_text(handle));
-    ndb_mgm_destroy_handle(handle);
+    if (ndb_mgm_check_connectstring(text, "--ndb-connectstring", why, sizeof(why)) != 0)
+        argp_error(state, "%s", why);
 }
 
 static error_t read_text(struct mc_tool *tool, int key, char *argument)
@@ -209,9 +208,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         argp_error(state, "say what to do");
         return 0;
     case ARGP_KEY_END:
-        check_connect_string(
-            tool->connect_string,
-            tool->connect_string != NULL ? "--ndb-connectstring" : "NDB_CONNECTSTRING", state);
+        check_connect_string(tool->connect_string, state);
         return 0;
     default:
         return read_text(tool, key, argument);

@@ -34,7 +34,7 @@ server.listen(9)
 open(sys.argv[1], "w").write("%d\n" % server.getsockname()[1])
 while True:
     client, _ = server.accept()
-    client.sendall(b"220 mail ready\r\n\r\n")
+    client.sendall(b"220 mail \x7fready\r\n\r\n")
 PYTHON
 PIDS+=($!)
 stranger=$!
@@ -43,7 +43,7 @@ for _ in $(seq 900); do
     sleep 0.1
 done
 want 3 "$BIN/ndb_waiter" -c "127.0.0.1:$(cat "$BOX/port")" --timeout=3
-want_text err '^ndb_waiter: waits for a management server: 127\.0\.0\.1 port [0-9]+: it is no management server: it says "220 mail ready'
+want_text err '^ndb_waiter: waits for a management server: 127\.0\.0\.1 port [0-9]+: it is no management server: it says "220 mail \?ready'
 kill "$stranger" # It is not one of the cluster's programs.
 
 say "somebody listens there and never answers"
@@ -80,15 +80,16 @@ grep -qE $'\r\033\\[Kndb_waiter: waits since [12] s for a management server: 127
 grep -qE $'\r\033\\[KUnable to connect to management server' "$BOX/terminal" || fail "the line stays: $(cat -v "$BOX/terminal")"
 
 say "no data node is ready: what they do is told, and the tool goes on when one is"
+node_port=$(free_port)
 for try in 1 2 3; do
-    write_config 1 1
+    write_config 1 1 "ServerPort=$node_port"
     start_mgm --initial
     wait_mgm && break
     [ "$try" -lt 3 ] || die "the management server does not start"
 done
 run "$BIN/ndb_show_tables" >"$BOX/tool.out" 2>"$BOX/tool.err" &
 tool=$!
-wait_text tool.err "^ndb_show_tables: waits for a data node of the cluster at $CS: none of 1 is ready \(node 1: NO_CONTACT\)$"
+wait_text tool.err "^ndb_show_tables: waits for a data node of the cluster at $CS: none of 1 is ready \(node 1: NO_CONTACT\); no link to node 1 at 127\.0\.0\.1 port $node_port: .*refused$"
 start_node 1
 wait "$tool" || fail "ndb_show_tables ends with $?: $(cat "$BOX/tool.err")"
 grep -q '^id ' "$BOX/tool.out" || fail "no list: $(cat "$BOX/tool.out")"
@@ -134,3 +135,19 @@ wait_mgm || fail "the management server does not start again"
 want 0 "$BIN/ndb_mgm" -e 'ALL STOP'
 wait "$tool" || fail "ndb_waiter ends with $?: $(cat "$BOX/tool.err")"
 ended "${NODE_PIDS[1]}" || fail "node 1 ends with exit code $?"
+
+say "a node of another cluster runs where this cluster's would be"
+first=$CS
+other=$BOX/other
+mkdir "$other"
+BOX=$other write_config 1 1 "ServerPort=$node_port"
+BOX=$other start_mgm --initial
+wait_mgm || fail "the other management server does not start"
+BOX=$other start_node 1
+want 0 "$BIN/ndb_waiter" --timeout=100
+want 1 "$BIN/ndb_show_tables" -c "$first"
+foreign="node 1 at 127\.0\.0\.1 port $node_port belongs to another cluster than the management server's"
+want_text err "^ndb_show_tables: waits for a data node of the cluster at $first: none of 1 is ready \(node 1: [A-Z_]*\); $foreign$"
+want_text err "^Cluster nodes not ready in [0-9]* seconds: $foreign\.$"
+want 0 "$BIN/ndb_mgm" -e 'ALL STOP'
+ended "${NODE_PIDS[1]}" || fail "the other node ends with exit code $?"

@@ -56,6 +56,10 @@ wrong 2 'ndb_memcached: -e connectstring: .*"host:1:x" is neither' ndb_memcached
 wrong 2 '"host:1186:x" is neither' ndb_mgm -c host:1186:x -e SHOW
 wrong 2 '"host:1186:x" is neither' ndbmtd -c host:1186:x
 NDB_CONNECTSTRING=host:x wrong 2 'NDB_CONNECTSTRING: .*"host:x": port "x" is wrong' ndb_show_tables
+NDB_CONNECTSTRING=host:x wrong 2 'NDB_CONNECTSTRING: .*"host:x": port "x" is wrong' ndb_show_tables -c ''
+NDB_CONNECTSTRING=host:x wrong 2 'NDB_CONNECTSTRING: .*"host:x": port "x" is wrong' ndbmtd
+NDB_CONNECTSTRING=host:x wrong 2 'NDB_CONNECTSTRING: .*"host:x": port "x" is wrong' ndb_mgm -e SHOW
+NDB_CONNECTSTRING=host:x wrong 2 'NDB_CONNECTSTRING: .*"host:x": port "x" is wrong' ndb_memcached
 wrong 1 "127\.0\.0\.1 port ${dead#*:}: Connection refused.*Start ndb_mgmd there, or name another address with --ndb-connectstring" ndb_desc --connect-retries=0 t
 wrong 3 "1011: 127\.0\.0\.1 port ${dead#*:}: Connection refused Start ndb_mgmd there" ndb_waiter --connect-retries=0
 wrong 255 "1011: 127\.0\.0\.1 port ${dead#*:}: Connection refused Start ndb_mgmd there" ndb_config --connect-retries=0

@@ -122,6 +122,24 @@ static void random_bytes_never_crash(void **unused)
     }
 }
 
+static void a_wrong_connect_string_is_told_with_its_source(void **unused)
+{
+    char why[256];
+
+    (void)unused;
+    assert_int_equal(setenv("NDB_CONNECTSTRING", "envhost:x", 1), 0);
+    assert_int_equal(ndb_mgm_check_connectstring("host:7", "-c", why, sizeof(why)), 0);
+    assert_int_equal(ndb_mgm_check_connectstring("host:y", "-c", why, sizeof(why)), -1);
+    assert_non_null(strstr(why, "-c: Illegal connect string: \"host:y\": port \"y\" is wrong"));
+    for (int i = 0; i < 2; i++) { /* Nothing given, or nothing in what is given: one thing. */
+        const char *none = i == 0 ? NULL : "";
+        assert_int_equal(ndb_mgm_check_connectstring(none, "-c", why, sizeof(why)), -1);
+        assert_non_null(strstr(why, "NDB_CONNECTSTRING: Illegal connect string: \"envhost:x\""));
+    }
+    assert_int_equal(unsetenv("NDB_CONNECTSTRING"), 0);
+    assert_int_equal(ndb_mgm_check_connectstring(NULL, "-c", why, sizeof(why)), 0);
+}
+
 static void connect_strings_are_read(void **unused)
 {
     struct mgm_connectstring target;
@@ -279,6 +297,7 @@ int main(void)
         cmocka_unit_test(wrong_messages_are_refused),
         cmocka_unit_test(random_bytes_never_crash),
         cmocka_unit_test(connect_strings_are_read),
+        cmocka_unit_test(a_wrong_connect_string_is_told_with_its_source),
         cmocka_unit_test(wrong_connect_strings_are_refused),
         cmocka_unit_test(names_go_both_ways),
         cmocka_unit_test(events_read_as_in_the_field),
