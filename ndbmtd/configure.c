@@ -18,11 +18,6 @@ static uint32_t pages(uint64_t bytes)
     return count > UINT32_MAX ? UINT32_MAX : (uint32_t)count;
 }
 
-static uint64_t machine_memory(void)
-{
-    return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static bool same_host(const char *one, const char *other)
 {
     bool one_local = strcmp(one, "localhost") == 0 || strncmp(one, "127.", 4) == 0;
@@ -65,16 +60,31 @@ static uint32_t spare_pages(const struct process *process, const struct config_s
     return share > least || percent == 0 ? share : least;
 }
 
+/* As configured; when it is not, what DataMemory is worth. */
+static uint64_t transaction_memory(const struct config_section *own, uint64_t data)
+{
+    uint64_t transaction = config_get_u64(own, CFG_NDBD_TransactionMemory);
+    return transaction != 0 ? transaction : CFG_MB(64) + data / 16u;
+}
+
+/* What a node takes when all that is configured in bytes is used. */
+static uint64_t whole_memory(const struct process *process, const struct config_section *node)
+{
+    uint64_t data = data_memory(process, node);
+    return data + transaction_memory(node, data) +
+           config_get_u64(node, CFG_NDBD_SharedGlobalMemory) +
+           config_get_u64(node, CFG_NDBD_TotalSendBufferMemory) +
+           config_get_u64(node, CFG_NDBD_RedoBuffer);
+}
+
 static void configure_memory(struct process *process, const struct config_section *own)
 {
     struct arena_limits *memory = &process->config.memory;
     uint64_t data = data_memory(process, own);
-    uint64_t transaction = config_get_u64(own, CFG_NDBD_TransactionMemory);
     uint64_t send = config_get_u64(own, CFG_NDBD_TotalSendBufferMemory);
-    if (transaction == 0) transaction = CFG_MB(64) + data / 16u;
     memory->pages_max[RG_DATA] = pages(data);
     memory->pages_spare[RG_DATA] = spare_pages(process, own, pages(data));
-    memory->pages_max[RG_TRANSACTION] = pages(transaction);
+    memory->pages_max[RG_TRANSACTION] = pages(transaction_memory(own, data));
     memory->pages_max[RG_SCHEMA] = pages(config_get_u64(own, CFG_NDBD_SharedGlobalMemory));
     if (send != 0) memory->pages_max[RG_SEND_BUFFER] = pages(send);
 }
@@ -97,12 +107,13 @@ int memory_fits(const struct process *process, uint64_t machine, char *why, size
          node != NULL;
          node = config_next_node(process->cluster, config_section_node(node), CONFIG_NDBD)) {
         if (same_host(config_get_text(node, CFG_NDBD_HostName), host))
-            all += data_memory(process, node);
+            all += whole_memory(process, node);
     }
     if (all <= machine) return 0;
     snprintf(why, why_size,
-             "DataMemory of the data nodes of this host is %lluM together, more than the machine "
-             "has (%lluM of memory): the system ends them when it is used up",
+             "The data nodes of this host may use %lluM together (DataMemory, TransactionMemory, "
+             "SharedGlobalMemory and buffers), more than it has (%lluM of memory): the system ends "
+             "them when that is used up",
              (unsigned long long)(all >> 20), (unsigned long long)(machine >> 20));
     return 1;
 }

@@ -219,11 +219,17 @@ int watchdog_start(struct process *process);
  * system can do that. It ends when the node has stopped. */
 int memory_ahead_start(struct process *process);
 
+/* --- machine_memory.c --- */
+/* In bytes: what the machine has, or the control groups of this process allow. */
+uint64_t machine_memory(void);
+/* What those allow: `groups` is /proc/self/cgroup, `mounts` /sys/fs/cgroup; UINT64_MAX = all. */
+uint64_t cgroup_memory(const char *groups, const char *mounts);
+
 /* --- configure.c --- */
 /* node_config from the cluster's configuration. 0, or -1 with the reason in `why`. */
 int configure_node(struct process *process, char *why, size_t why_size);
-/* Is DataMemory less than `machine` bytes, 0: what this one has? 0; -1: it is more, and 1: that of
- * all data nodes of the host is, with a sentence in `why`. */
+/* Is DataMemory less than `machine` bytes, 0: what this one has? 0; -1: it is more, and 1: all that
+ * the data nodes of the host may use is, with a sentence in `why`. */
 int memory_fits(const struct process *process, uint64_t machine, char *why, size_t why_size);
 
 /* --- port_finder.c --- */

@@ -6,8 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "mgmd/config_parse.h"
 #include "ndb/mgm.h"
@@ -70,12 +73,84 @@ static void more_memory_than_the_machine_has(void **unused)
                               "[ndbd]\nNodeId=3\nHostName=10.0.0.1\n";
     (void)unused;
     assert_int_equal(configure("DataMemory=1G", two, 1), 0);
-    assert_int_equal(memory_fits(process, CFG_MB(2048), why, sizeof why), 0);
-    assert_int_equal(memory_fits(process, CFG_MB(2047), why, sizeof why), 1);
-    assert_non_null(strstr(why, "is 2048M together, more than the machine has (2047M"));
+    uint64_t each = 1024 + (64 + 64) + 128 + 32; /* Data, transactions, definitions, redo log. */
+    assert_int_equal(memory_fits(process, CFG_MB(2 * each), why, sizeof why), 0);
+    assert_int_equal(memory_fits(process, CFG_MB(2 * each - 1), why, sizeof why), 1);
+    assert_non_null(strstr(why, "may use 2624M together ("));
+    assert_non_null(strstr(why, "more than it has (2623M of memory): the system ends them when "));
+    assert_int_equal(
+        configure("DataMemory=1G\nTransactionMemory=1G\nTotalSendBufferMemory=8M", two, 1), 0);
+    each += 1024 - 128 + 8;
+    assert_int_equal(memory_fits(process, CFG_MB(2 * each), why, sizeof why), 0);
+    assert_int_equal(memory_fits(process, CFG_MB(2 * each - 1), why, sizeof why), 1);
+    assert_int_equal(configure("DataMemory=1G", two, 1), 0);
     assert_int_equal(memory_fits(process, CFG_MB(1024), why, sizeof why), 1);
     assert_int_equal(memory_fits(process, CFG_MB(1023), why, sizeof why), -1);
     assert_non_null(strstr(why, "DataMemory=1024M is more than this machine has (1023M"));
+}
+
+/* A directory as /sys/fs/cgroup is, and a file as /proc/self/cgroup is. */
+static char groups_root[64];
+
+static void put_file(const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", groups_root, name);
+    for (char *c = path + strlen(groups_root) + 1; *c != '\0'; c++) {
+        if (*c != '/') continue;
+        *c = '\0';
+        if (mkdir(path, 0700) != 0) assert_int_equal(errno, EEXIST);
+        *c = '/';
+    }
+    FILE *stream = fopen(path, "we");
+    assert_non_null(stream);
+    assert_true(fputs(text, stream) >= 0);
+    assert_int_equal(fclose(stream), 0);
+}
+
+static uint64_t allowed(const char *groups)
+{
+    char path[128];
+    put_file("groups", groups);
+    snprintf(path, sizeof path, "%s/groups", groups_root);
+    return cgroup_memory(path, groups_root);
+}
+
+static void control_groups_allow_less_memory(void **unused)
+{
+    (void)unused;
+    snprintf(groups_root, sizeof groups_root, "/tmp/test_configure.XXXXXX");
+    assert_non_null(mkdtemp(groups_root));
+    assert_int_equal(cgroup_memory("/nowhere/cgroup", groups_root), UINT64_MAX);
+    assert_int_equal(allowed(""), UINT64_MAX);
+    assert_int_equal(allowed("0::/\n"), UINT64_MAX);
+    assert_int_equal(allowed("damaged\n3\n4:x\n:::\n0:memory:\n"), UINT64_MAX);
+
+    put_file("a/b/memory.max", "max\n");
+    assert_int_equal(allowed("0::/a/b\n"), UINT64_MAX);
+    put_file("a/memory.max", "5000\n"); /* One above counts as well; what is beside does not. */
+    put_file("c/memory.max", "4000\n");
+    assert_int_equal(allowed("0::/a/b\n"), 5000);
+    put_file("a/b/memory.max", "4500\n");
+    assert_int_equal(allowed("0::/a/b\n"), 4500);
+    put_file("memory.max", "3000\n"); /* In a container: its own is the top. */
+    assert_int_equal(allowed("0::/a/b\n"), 3000);
+    assert_int_equal(allowed("0::/gone/from/here\n"), 3000);
+    put_file("memory.max", "nonsense\n");
+    assert_int_equal(allowed("0::/\n"), UINT64_MAX);
+
+    put_file("memory/x/memory.limit_in_bytes", "9223372036854771712\n");
+    assert_int_equal(allowed("4:memory:/x\n"), 9223372036854771712u); /* More than any machine. */
+    put_file("memory/x/memory.limit_in_bytes", "7000\n");
+    assert_int_equal(allowed("5:cpu:/x\n4:cpu,memory:/x\n0::/a/b\n"), 4500);
+    assert_int_equal(allowed("5:cpu:/x\n4:cpu,memory:/x\n"), 7000);
+    assert_int_equal(allowed("5:nomemory,memoryless:/x\n"), UINT64_MAX);
+
+    assert_in_range(machine_memory(), 1,
+                    (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
+    char command[128];
+    snprintf(command, sizeof command, "rm -r '%s'", groups_root);
+    assert_int_equal(system(command), 0);
 }
 
 static void automatic_memory_is_shared_by_the_nodes_of_a_host(void **unused)
@@ -86,7 +161,7 @@ static void automatic_memory_is_shared_by_the_nodes_of_a_host(void **unused)
         "[ndbd]\nNodeId=3\nHostName=10.0.0.3\n[ndbd]\nNodeId=4\nHostName=10.0.0.1\nDataMemory=5M\n";
     static const char loopback[] =
         "[ndbd]\nNodeId=1\nHostName=127.0.0.1\n[ndbd]\nNodeId=2\nHostName=localhost\n";
-    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t machine = machine_memory();
     uint64_t share = machine / 10 * 6;
     const uint32_t *pages = process->config.memory.pages_max;
     (void)unused;
@@ -283,6 +358,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_as_configured),
         cmocka_unit_test(more_memory_than_the_machine_has),
+        cmocka_unit_test(control_groups_allow_less_memory),
         cmocka_unit_test(automatic_memory_is_shared_by_the_nodes_of_a_host),
         cmocka_unit_test(nodes_and_groups),
         cmocka_unit_test(limits_and_times),
