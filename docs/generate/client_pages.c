@@ -290,7 +290,7 @@ static void print_synopsis(struct roff *roff, const struct page *page,
     each_declaration(page, section, print_prototype, roff);
     if (page->title == NULL)
         (void)fputs(".PP\n.B cc program.c $(pkg\\-config \\-\\-cflags \\-\\-libs ndbclient)\n"
-                    ".PP\n.B find_package(ndbclient 0.1 REQUIRED)\n.br\n"
+                    ".PP\n.B find_package(ndbclient 1.0 REQUIRED)\n.br\n"
                     ".B target_link_libraries(program PRIVATE ndb::ndbclient)\n",
                     roff->out);
 }

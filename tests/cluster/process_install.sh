@@ -81,7 +81,7 @@ cmake_application() { # cmake_application DIRECTORY TARGET [VERSION]: writes it.
     cat >"$BOX/cmake/$1/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.18)
 project(application C)
-find_package(ndbclient ${3:-0.1} REQUIRED)
+find_package(ndbclient ${3:-1.0} REQUIRED)
 add_executable(application $SOURCE/examples/example_batch.c)
 target_link_libraries(application PRIVATE $2)
 END
@@ -98,9 +98,9 @@ want 0 ldd "$BOX/cmake/shared/build/application"
 want_text out "libndbclient\.so\.[0-9]+ => $(readlink -f "$library_dir")"
 want 0 ldd "$BOX/cmake/static/build/application"
 grep libndbclient "$BOX/out" && fail "the static program of CMake needs libndbclient.so"
-cmake_application later ndb::ndbclient 0.2 # Another interface, while it is 0.
+cmake_application later ndb::ndbclient 1.1 # Who was written for a later one.
 want 1 "${configure[@]}"
-want_text err 'version: 0\.1\.0'
+want_text err 'version: 1\.0\.0'
 # Who links the shared one needs neither pkg-config nor the headers of libuv.
 cmake_application bare ndb::ndbclient
 want 0 "${configure[@]}" -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON

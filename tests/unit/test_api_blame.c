@@ -1,5 +1,6 @@
 /* test_api_blame.c -- errors about columns name the table and the column. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <stdio.h>
 #include "api_fake.h"
 #include "api/ndb_blame.h"
 #include "api/sql_create.h"
@@ -193,9 +194,20 @@ static void needed_columns(void **state)
     ndb_record_release(some);
 }
 
+static void the_version_as_number_and_as_text(void **unused)
+{
+    uint32_t version = ndb_version();
+    char text[32];
+
+    (void)unused;
+    snprintf(text, sizeof text, "%u.%u.%u", version >> 16, version >> 8 & 255u, version & 255u);
+    assert_string_equal(ndb_version_string(), text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_version_as_number_and_as_text),
         cmocka_unit_test_setup_teardown(missing_records, begin, end),
         cmocka_unit_test_setup_teardown(missing_keys, begin, end),
         cmocka_unit_test_setup_teardown(values_that_do_not_fit, begin, end),
