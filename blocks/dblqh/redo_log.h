@@ -129,7 +129,7 @@ struct redo_log {
     /* Pages. */
     uint64_t lsn;         /* Of the last page made. */
     uint64_t check;       /* Its check. */
-    uint64_t lsn_writing; /* Last page of the write under way; 0 = not a page's end. */
+    uint64_t lsn_writing; /* Last page of the write under way. */
     uint64_t lsn_written;
     uint64_t lsn_synced;
     uint32_t incarnation;

@@ -164,19 +164,36 @@ bool redo_append(struct redo_log *log, const struct redo_record *record)
 
 /* --- Writing: one request at a time; what comes meanwhile goes together into the next one. --- */
 
+/* Whole pages from where writing has come to, as many as are one request. Notes the number of the
+ * last one: a save that becomes durable with it tells that one. */
+static uint64_t pages_to_write(struct redo_log *log)
+{
+    const struct redo_config *config = &log->config;
+    uint64_t most = min64(log->made - log->written, WRITE_BLOCKS_MAX);
+    most = min64(most, config->file_blocks - redo_block_at(log, log->written));
+    most = min64(most, config->buffer_blocks - log->written % config->buffer_blocks);
+    uint64_t blocks = 0;
+    while (blocks < most) {
+        const struct redo_page_head *head = head_of(redo_memory_at(log, log->written + blocks));
+        uint64_t more = redo_blocks(head->words);
+        if (blocks + more > most) break;
+        blocks += more;
+        log->lsn_writing = (uint64_t)head->lsn_hi << 32 | head->lsn_lo;
+    }
+    ndbrequire(blocks > 0); /* No page is longer than a request, or passes an end. */
+    return blocks;
+}
+
 static void write_run(struct redo_log *log)
 {
     const struct redo_config *config = &log->config;
     uint32_t block = redo_block_at(log, log->written);
-    uint64_t blocks = min64(log->made - log->written, WRITE_BLOCKS_MAX);
-    blocks = min64(blocks, config->file_blocks - block);
-    blocks = min64(blocks, config->buffer_blocks - log->written % config->buffer_blocks);
+    uint64_t blocks = pages_to_write(log);
     uint64_t end = log->written + blocks;
     log->writing = end;
     /* A file is left only when all of it is durable: a sync of the next one does not reach it. */
     log->writing_sync =
         (log->save > log->synced && end >= log->save) || block + blocks == config->file_blocks;
-    log->lsn_writing = end == log->made ? log->lsn : 0;
     log->busy = true;
     log->bytes_written += blocks * REDO_BLOCK_BYTES;
     log->io->write(log->context, redo_file_at(log, log->written), block,
@@ -204,7 +221,7 @@ void redo_written(struct redo_log *log)
     if (log->writing != 0) {
         log->written = log->writing;
         log->writing = 0;
-        if (log->lsn_writing != 0) log->lsn_written = log->lsn_writing;
+        log->lsn_written = log->lsn_writing;
     }
     if (sync) {
         log->synced = log->written;
