@@ -312,6 +312,7 @@ void cntr_exec_SYSFILE_ENDS_CONF(struct block *block, const struct signal *sig)
     const struct section *lsn = &sig->section[0];
     ndbrequire(lsn->size <= LDM_MAX * 2u);
     jam_data(lsn->size);
+    memset(cntr->data.lsn, 0, sizeof(cntr->data.lsn)); /* What is not there nobody knows. */
     memcpy(cntr->data.lsn, lsn->words, (size_t)lsn->size * 4u);
     cntr_step_done(cntr, STEP_LOG_ENDS);
 }

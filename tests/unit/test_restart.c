@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "formats/redo_format.h"
+#include "formats/sysfile_format.h"
 #include "blocks/dbdih/dih_state.h"
 #include "blocks/ndbcntr/cntr_state.h"
 #include "tests/unit/fake_disk.h"
@@ -231,20 +232,27 @@ static void test_one_system_file_is_behind(void **state)
     }
 }
 
+static void set_lsns(uint32_t lsn)
+{
+    for (uint32_t id = 1; id <= 2; id++) {
+        for (uint32_t i = 1; i <= 2; i++)
+            fake_lqh(fc, id, i)->lsn = lsn + 10 * id + i;
+    }
+}
+
 /* Lets the logs of both nodes grow until node 2's system file lacks the newest GCI; returns that
- * GCI, of which the logs end with page `lsn` + instance. */
-static uint32_t run_until_behind(const struct node_config *config, uint32_t lsn)
+ * GCI, of which the logs end with page `lsn` + 10 for each node + instance, and `before` + that
+ * those before it. */
+static uint32_t run_until_behind(const struct node_config *config, uint32_t before, uint32_t lsn)
 {
     make_nodes(2, config);
+    set_lsns(before);
     fc_run(fc, 3000);
     assert_started(2);
     uint32_t durable = fake_tc(fc, 1, 1)->durable;
     fake_disk_held_node = 2;
     fake_disk_held_after = sysfile_writes(2);
-    for (uint32_t id = 1; id <= 2; id++) {
-        for (uint32_t i = 1; i <= 2; i++)
-            fake_lqh(fc, id, i)->lsn = lsn + 10 * id + i;
-    }
+    set_lsns(lsn);
     fc_run(fc, 3000);
     assert_int_equal(fake_tc(fc, 1, 1)->durable, durable); /* Not declared. */
     end_all();
@@ -257,7 +265,7 @@ static void test_others_know_where_a_log_ends(void **state)
 {
     (void)state;
     struct node_config config = files_config(2, 2);
-    uint32_t gci = run_until_behind(&config, 1000);
+    uint32_t gci = run_until_behind(&config, 0, 1000);
     make_nodes(2, &config);
     fc_run(fc, 500);
     assert_started(2);
@@ -278,6 +286,42 @@ static void test_others_know_where_a_log_ends(void **state)
     fc_run(fc, 3000);
     assert_true(is_started(2));
     assert_int_equal(fake_lqh(fc, 2, 1)->recover.lsn_lo, 1021);
+}
+
+/* As a version wrote it that knew no ends. */
+static void forget_ends(uint32_t node)
+{
+    static const char *const names[] = {"D1/sysfile.0", "D1/sysfile.1"};
+    static struct sysfile content;
+    for (uint32_t copy = 0; copy < SYSFILE_COPIES; copy++) {
+        struct fake_file *file = fake_file(node, names[copy]);
+        struct file_header header;
+        if (file == NULL) {
+            fail_msg("%s is not there", names[copy]);
+            return;
+        }
+        memcpy(&header, file->bytes, sizeof header);
+        assert_true(sysfile_content(file->bytes, file->size, &content));
+        content.ends.size = 0;
+        file->size = sysfile_seal(file->bytes, &header, &content);
+    }
+}
+
+/* Nor does the one that knows the newest GCI know where the other's logs ended with it: then nobody
+ * does, and where they ended with an older one is no answer. */
+static void test_nobody_knows_where_a_log_ends(void **state)
+{
+    (void)state;
+    struct node_config config = files_config(2, 2);
+    uint32_t gci = run_until_behind(&config, 500, 1000);
+    forget_ends(1);
+    make_nodes(2, &config);
+    fc_run(fc, 500);
+    assert_started(2);
+    for (uint32_t i = 1; i <= 2; i++) {
+        assert_int_equal(fake_lqh(fc, 2, i)->recover.restart_gci, gci);
+        assert_int_equal(fake_lqh(fc, 2, i)->recover.lsn_lo, 0);
+    }
 }
 
 /* The newest copy of a node rots just before the power goes: its other one is one GCI behind. */
@@ -706,6 +750,7 @@ int main(void)
         STARTS(test_start_is_cut_off_anywhere),
         STARTS(test_one_system_file_is_behind),
         STARTS(test_others_know_where_a_log_ends),
+        STARTS(test_nobody_knows_where_a_log_ends),
         STARTS(test_others_replace_a_rotten_copy),
         STARTS(test_node_lost_while_recovering),
         STARTS(test_progress_is_told),
