@@ -7,7 +7,7 @@ cd "$(dirname "$(readlink -f "$0")")"
 BOX=$PWD/sandbox
 BIN=$PWD/build/bin
 PACKAGES="build-essential cmake pkg-config libuv1-dev libxxhash-dev libzstd-dev libinih-dev libedit-dev libcjson-dev libssl-dev"
-TEST_PACKAGES="libcmocka-dev clang libclang-rt-14-dev valgrind libsqlite3-dev memcached libmemcached-tools python3-pymemcache python3-pylibmc python3-binary-memcached libcache-memcached-fast-perl php-cli php-memcached openssl shellcheck clang-format codespell python3 file lintian systemd logrotate systemd-container mmdebstrap"
+TEST_PACKAGES="libcmocka-dev clang libclang-rt-14-dev valgrind libsqlite3-dev memcached libmemcached-tools python3-pymemcache python3-pylibmc python3-binary-memcached libcache-memcached-fast-perl php-cli php-memcached openssl shellcheck clang-format codespell python3 file lintian systemd logrotate systemd-container mmdebstrap locales"
 
 usage() {
     cat <<END

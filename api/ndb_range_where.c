@@ -1,5 +1,6 @@
 /* ndb_range_where.c -- a range of an index, made from a condition and typed values. */
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +166,9 @@ static uint32_t add(struct ndb_range *range, uint32_t column, enum ndb_condition
         if (!copy_side(&side, value, size, exclusive)) return ERR_API_MEMORY;
         narrow(bounded->column, &bounded->high, side, -1);
     }
+    /* What is less than a value is not NULL. */
+    if ((how == NDB_LE || how == NDB_LT) && (bounded->column->flags & COLUMN_NULLABLE) != 0)
+        narrow(bounded->column, &bounded->low, (struct side){.set = true, .exclusive = true}, 1);
     return 0;
 }
 
@@ -180,6 +184,29 @@ uint32_t range_text(struct ndb_range *range, const struct table_def *def, uint32
         error = column_parse(&column->format, text, size, value, column->size_max, &value_size);
     if (error == 0) error = add(range, id, how, value, value_size);
     free(value);
+    return say(def, column, error, "", fault);
+}
+
+/* In stored form, least byte first: a number's text would be that of the application's locale. */
+static uint32_t range_real(struct ndb_range *range, const struct table_def *def, uint32_t id,
+                           enum ndb_condition how, double value, char fault[RANGE_FAULT_SIZE])
+{
+    const struct table_column *column = &def->columns[id];
+    uint32_t size = column->format.type == COLUMN_FLOAT ? 4u : 8u;
+    uint8_t bytes[8];
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    if (size == 4) {
+        float single = (float)value; /* Too large a one becomes infinity, which is refused. */
+        uint32_t single_bits;
+        memcpy(&single_bits, &single, sizeof single_bits);
+        bits = single_bits;
+    }
+    for (uint32_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)(bits >> 8u * i);
+    uint32_t error = column_check(&column->format, bytes, size);
+    if (error != 0) error = isnan(value) ? ERR_VALUE_INVALID : ERR_VALUE_OUT_OF_RANGE;
+    if (error == 0) error = add(range, id, how, bytes, size);
     return say(def, column, error, "", fault);
 }
 
@@ -213,10 +240,9 @@ uint32_t range_bound(struct ndb_range *range, const struct table_def *def, uint3
         snprintf(text, sizeof text, "%llu", (unsigned long long)bound->value.natural);
         break;
     case NDB_BOUND_DOUBLE:
-    case NDB_BOUND_STORED:
+    case NDB_BOUND_STORED: /* Above. */
     default:
-        snprintf(text, sizeof text, "%.17g", bound->value.real);
-        break;
+        return range_real(range, def, id, how, bound->value.real, fault);
     }
     return range_text(range, def, id, how, text, (uint32_t)strlen(text), fault);
 }
@@ -297,10 +323,6 @@ static void fill_bound(struct ndb_range *range, bool high, struct ndb_index_boun
 
 static void fill_bounds(struct ndb_range *range)
 {
-    struct bounded *last = &range->columns[range->count - 1u];
-    bool nullable = (last->column->flags & COLUMN_NULLABLE) != 0;
-    if (!last->low.set && nullable) /* Less than a value: not NULL. */
-        last->low = (struct side){.set = true, .exclusive = true};
     fill_bound(range, false, &range->range.low);
     fill_bound(range, true, &range->range.high);
 }

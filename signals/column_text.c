@@ -1,5 +1,6 @@
 /* column_text.c -- column values from text and to text, as tools and CSV files write them. */
 /* SPDX-License-Identifier: MIT */
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,29 @@ static uint32_t parse_integer(const struct column_format *format, const char *te
     return ERR_NONE;
 }
 
+/*
+ * Numbers have a point here, whatever the locale of the application that this is a part of says:
+ * what lies between these two runs in the "C" locale, of this thread only.
+ */
+struct plain_numbers {
+    locale_t plain;
+    locale_t before;
+};
+
+static struct plain_numbers plain_numbers_begin(void)
+{
+    struct plain_numbers numbers = {.plain = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
+    if (numbers.plain != (locale_t)0) numbers.before = uselocale(numbers.plain);
+    return numbers;
+}
+
+static void plain_numbers_end(struct plain_numbers numbers)
+{
+    if (numbers.plain == (locale_t)0) return;
+    (void)uselocale(numbers.before);
+    freelocale(numbers.plain);
+}
+
 static uint32_t parse_float(const struct column_format *format, const char *text, uint32_t size,
                             struct output *out)
 {
@@ -61,6 +85,7 @@ static uint32_t parse_float(const struct column_format *format, const char *text
     }
     memcpy(copy, text, size);
     copy[size] = 0;
+    struct plain_numbers numbers = plain_numbers_begin();
     if (format->type == COLUMN_FLOAT) {
         float value = strtof(copy, &end);
         uint32_t bits;
@@ -74,6 +99,7 @@ static uint32_t parse_float(const struct column_format *format, const char *text
         store_le(out->bytes, 8, bits);
         out->size = 8;
     }
+    plain_numbers_end(numbers);
     if (end != copy + size) return ERR_VALUE_INVALID;
     /* Too large a number came out as infinity. */
     return column_check(format, out->bytes, out->size) == ERR_NONE ? ERR_NONE
@@ -259,6 +285,7 @@ static void print_integer(const struct column_format *format, const uint8_t *byt
 static void print_float(const struct column_format *format, const uint8_t *bytes, struct text *t)
 {
     char number[FLOAT_PRINT_MAX];
+    struct plain_numbers numbers = plain_numbers_begin();
 
     if (format->type == COLUMN_FLOAT) {
         uint32_t bits = (uint32_t)load_le(bytes, 4);
@@ -279,6 +306,7 @@ static void print_float(const struct column_format *format, const uint8_t *bytes
             if (memcmp(&back, &value, sizeof(value)) == 0) break;
         }
     }
+    plain_numbers_end(numbers);
     put_string(t, number);
 }
 

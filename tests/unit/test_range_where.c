@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <locale.h>
+#include <math.h>
 #include "api/sql_create.h"
 #include "signals/errors.h"
 #include "tests/unit/program_builder.h"
@@ -94,6 +96,9 @@ static void ranges_of_texts(void **state)
         {"a is null", "by_a [NULL .. NULL]"},
         {"a is not null", "by_a (NULL .. ]"},
         {"a is not null and a < 7", "by_a (NULL .. 7)"},
+        {"a is null and a < 7", "by_a (NULL .. NULL]"}, /* No row: NULL < 7 is not true. */
+        {"a <= 7 and a is null", "by_a (NULL .. NULL]"},
+        {"a < 7 and a >= 3", "by_a [3 .. 7)"},
         {"id > 5 and id > 7 and id >= 7 and id <= 20 && id < 20 and id < 30", "by_id (7 .. 20)"},
         {"id > 9 and id < 5", "by_id (9 .. 5)"}, /* No row. */
         {"id >= 5 and id <= 5", "by_id [5 .. 5]"},
@@ -236,6 +241,8 @@ static void refused_values(void **state)
                   "column m is DECIMAL(10,2): the value is a double; use ndb_bound_text()");
     refuses_value("bits", ndb_bound_uint(5), ERR_VALUE_INVALID,
                   "column bits is BIT(8): the value is a uint; use ndb_bound_stored()");
+    refuses_value("f", ndb_bound_double(NAN), ERR_VALUE_INVALID, "column f is DOUBLE: ");
+    refuses_value("f", ndb_bound_double(INFINITY), ERR_VALUE_OUT_OF_RANGE, "column f is DOUBLE: ");
     refuses_value("t", ndb_bound_text(NULL), ERR_VALUE_INVALID, "the value is a text");
     refuses_value("id", wild, ERR_VALUE_INVALID, "the value is of no kind");
     refuses_value("a", ndb_bound_int(-1), ERR_VALUE_OUT_OF_RANGE, "column a is BIGINT UNSIGNED: ");
@@ -248,6 +255,34 @@ static void refused_values(void **state)
     refuses("id between ? and ? and id > ?", two, 2, ERR_PARAMETER, 29, "fewer values");
 }
 
+/* The application's locale writes 0,5: values are told and shown with a point all the same. */
+static void numbers_where_a_comma_is_the_point(void **state)
+{
+    char directory[] = "/tmp/test_range_where.XXXXXX";
+    char command[128];
+    char text[16];
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >%s/log 2>&1",
+             directory, directory);
+    bool made = system(command) == 0;
+    assert_int_equal(setenv("LOCPATH", directory, 1), 0);
+    bool set = made && setlocale(LC_ALL, "de_DE.UTF-8") != NULL;
+    if (set) {
+        snprintf(text, sizeof text, "%.1f", 0.5);
+        assert_string_equal(text, "0,5");
+        between("f", ndb_bound_double(0.5), ndb_bound_double(7.25), "by_f [0.5 .. 7.25]");
+        shows(ndb_range_where(builder_ndb(), table, "f > 0.5", NULL, 0, NULL), "f > 0.5",
+              "by_f (0.5 .. ]");
+        snprintf(text, sizeof text, "%.1f", 0.5); /* The locale is as it was. */
+        assert_string_equal(text, "0,5");
+        assert_non_null(setlocale(LC_ALL, "C"));
+    }
+    snprintf(command, sizeof command, "rm -r %s", directory);
+    assert_int_equal(system(command), 0);
+    if (!set) skip(); /* The package "locales" is not installed. */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +290,7 @@ int main(void)
         cmocka_unit_test(ranges_of_values),
         cmocka_unit_test(refused_conditions),
         cmocka_unit_test(refused_values),
+        cmocka_unit_test(numbers_where_a_comma_is_the_point),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
