@@ -287,7 +287,7 @@ static int connect_server(const struct settings *settings, ndb_mgm_handle_t *han
     struct wait_told *wait = wait_told_begin("ndb_config");
     bool connected = false;
     ndb_mgm_set_timeout(handle, CALL_MS);
-    wait_told_for(wait, "a management server: no answer yet");
+    wait_told_for_servers(wait, settings->connect_string);
     for (int round = 0;; round++) {
         connected = ndb_mgm_connect(handle, 0, 0) == 0;
         if (connected || (settings->retries >= 0 && round >= settings->retries)) break;

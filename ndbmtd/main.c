@@ -14,6 +14,7 @@
 #include "ndbmtd/node_blocks.h"
 #include "ndbmtd/process.h"
 #include "service/notify.h"
+#include "service/wait_told.h"
 #include "signals/gsn.h"
 #include "signals/management.h"
 #include "signals/print.h"
@@ -147,7 +148,9 @@ static void print_version(FILE *stream, struct argp_state *state)
 }
 
 /* How long to wait for a node id that a former life seems to hold, in tenths of a second. */
-#define ID_WAIT_FIRST 50 /* At the terminal: most likely another process has it. */
+#define MGM_CONNECT_MS 10000u /* A server that hangs still takes connections. */
+#define MGM_CALL_MS    60000u
+#define ID_WAIT_FIRST  50 /* At the terminal: most likely another process has it. */
 /* The angel's next child: the former life is gone, the others learn of it soon. */
 #define ID_WAIT_RESTART 300
 
@@ -206,23 +209,38 @@ static bool may_pass(int code)
            code == NDB_MGM_GET_CONFIG_FAILED || code == NDB_MGM_CONFIG_CHANGE_FAILED;
 }
 
-/* A service that is tried for ever says what it waits for, and again when the reason changes. */
+/* Says what is waited for, and again when the reason changes. */
+static void tell_wait(struct process *process, char *told, size_t size)
+{
+    const char *why = ndb_mgm_error_text(process->mgm);
+    if (strncmp(told, why, size - 1) == 0) return;
+    snprintf(told, size, "%s", why);
+    process_log(process, LOG_LEVEL_WARNING, "the node waits for a management server: %s", told);
+    service_status("Waiting for a management server: %s", told);
+}
+
+/* As often as the options say. Where a person may look, who does not answer is told before it is
+ * given up. */
 static int connect_server(struct process *process, const struct options *options)
 {
+    struct wait_told *wait = process->log == NULL ? wait_told_begin("ndbmtd") : NULL;
     char told[256] = "";
-    if (options->retries >= 0)
-        return ndb_mgm_connect(process->mgm, options->retries, options->delay_s);
-    while (ndb_mgm_connect(process->mgm, 0, 0) != 0) {
-        if (!may_pass(ndb_mgm_error_code(process->mgm))) return -1;
-        if (strncmp(told, ndb_mgm_error_text(process->mgm), sizeof told - 1) != 0) {
-            snprintf(told, sizeof told, "%s", ndb_mgm_error_text(process->mgm));
-            process_log(process, LOG_LEVEL_WARNING, "the node waits for a management server: %s",
-                        told);
-            service_status("Waiting for a management server: %s", told);
-        }
+    int rc;
+    ndb_mgm_set_timeout(process->mgm, MGM_CONNECT_MS);
+    for (int round = 0;; round++) {
+        wait_told_for_servers(wait, options->connect_string);
+        rc = ndb_mgm_connect(process->mgm, 0, 0);
+        wait_told_for(wait, "%s", ""); /* Why not is told by the log. */
+        if (rc == 0) break;
+        if (options->retries >= 0 ? round >= options->retries
+                                  : !may_pass(ndb_mgm_error_code(process->mgm)))
+            break;
+        tell_wait(process, told, sizeof told);
         sleep(options->delay_s > 0 ? options->delay_s : 1);
     }
-    return 0;
+    wait_told_end(wait);
+    ndb_mgm_set_timeout(process->mgm, MGM_CALL_MS);
+    return rc;
 }
 
 /* Connects to a management server, gets (or confirms) the node id and the configuration. Messages

@@ -158,6 +158,15 @@ void wait_told_for(struct wait_told *wait, const char *format, ...)
     (void)pthread_mutex_unlock(&wait->lock);
 }
 
+void wait_told_for_servers(struct wait_told *wait, const char *connect_string)
+{
+    const char *servers = connect_string;
+
+    if (servers == NULL || servers[0] == '\0') servers = getenv("NDB_CONNECTSTRING");
+    if (servers == NULL || servers[0] == '\0') servers = "localhost:1186";
+    wait_told_for(wait, "a management server: no answer yet from %s", servers);
+}
+
 void wait_told_end(struct wait_told *wait)
 {
     if (wait == NULL) return;

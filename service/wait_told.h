@@ -15,5 +15,8 @@ struct wait_told *wait_told_begin(const char *name);
 /* What is waited for and why, from now on: "a management server: ...". "": nothing. */
 void wait_told_for(struct wait_told *wait, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* What is said first of management servers: no answer yet from those of `connect_string`, NULL or
+ * "": from the environment's. */
+void wait_told_for_servers(struct wait_told *wait, const char *connect_string);
 /* Nothing is waited for any more. NULL is allowed, as it is above. */
 void wait_told_end(struct wait_told *wait);

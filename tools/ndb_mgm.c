@@ -149,6 +149,7 @@ int main(int argc, char **argv)
     if (console.handle == NULL) return 1;
     ndb_mgm_set_name(console.handle, "ndb_mgm");
     (void)ndb_mgm_set_connectstring(console.handle, options.connectstring); /* It can be read. */
+    (void)snprintf(console.servers, sizeof(console.servers), "%s", options.connectstring);
     if (options.execute != NULL) {
         (void)console_execute_all(&console, options.execute);
     } else if (isatty(STDIN_FILENO)) {

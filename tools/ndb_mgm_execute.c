@@ -32,7 +32,7 @@ static int connect_and_tell(const struct console *console)
     int rc;
 
     ndb_mgm_set_timeout(console->handle, CONNECT_MS);
-    wait_told_for(wait, "a management server: no answer yet");
+    wait_told_for_servers(wait, console->servers);
     for (int tries = 0; (rc = ndb_mgm_connect(console->handle, 0, 0)) != 0; tries++) {
         if (console->retries >= 0 && tries >= console->retries) break;
         wait_told_for(wait, "a management server: %s", ndb_mgm_error_text(console->handle));
@@ -62,9 +62,10 @@ int console_connect(struct console *console)
 static int reconnect(struct console *console, const struct console_command *command)
 {
     if (ndb_mgm_is_connected(console->handle)) (void)ndb_mgm_disconnect(console->handle);
-    if (command->text[0] != '\0' &&
-        ndb_mgm_set_connectstring(console->handle, command->text) != 0) {
-        return print_error(console, 0);
+    if (command->text[0] != '\0') {
+        if (ndb_mgm_set_connectstring(console->handle, command->text) != 0)
+            return print_error(console, 0);
+        (void)snprintf(console->servers, sizeof(console->servers), "%s", command->text);
     }
     return console_connect(console);
 }

@@ -14,6 +14,7 @@ struct console {
     bool quit;
     int retries;
     char prompt[128];
+    char servers[1024]; /* The connect string, "" = the environment's. */
     int status; /* Error of the last command that failed, 0 = none. */
 };
 

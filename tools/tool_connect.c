@@ -77,7 +77,7 @@ static bool connect_mgm(const struct tool *tool, ndb_mgm_handle_t *handle, uint3
 
     ndb_mgm_set_name(handle, tool->name);
     if (ndb_mgm_set_connectstring(handle, tool->connect_string) != 0) return false;
-    wait_told_for(wait, "a management server: no answer yet from %s", tool_servers(tool));
+    wait_told_for_servers(wait, tool->connect_string);
     while (!tool_try_mgm(handle, end_ms)) {
         if (once || now_ms() + PAUSE_MS >= end_ms) return false;
         wait_told_for(wait, "a management server: %s", ndb_mgm_error_text(handle));
@@ -106,7 +106,7 @@ static bool connect_cluster(struct tool *tool, struct wait_told *wait)
     uint64_t end_ms = end_of(connect_limit_ms(tool));
     ndb_error_t error;
 
-    wait_told_for(wait, "a management server: no answer yet from %s", tool_servers(tool));
+    wait_told_for_servers(wait, tool->connect_string);
     while (ndb_connection_connect(tool->connection, SLICE_MS) != 0) {
         ndb_connection_error(tool->connection, &error);
         if (now_ms() >= end_ms) return false;

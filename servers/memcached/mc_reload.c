@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "servers/memcached/mc_server.h"
+#include "service/wait_told.h"
 
 #define CONNECT_MS 10000u
 #define AGAIN_MS   1000u /* Once the log has told that a cluster cannot be reached. */
@@ -45,7 +46,9 @@ static void tell_unreachable(const char *connect_string, const ndb_error_t *erro
 {
     const char *where = connect_string[0] == '\0' ? "localhost:1186" : connect_string;
     if (error->code == 0 || error->code == NO_DATA_NODE) /* Its text is about transactions. */
-        mc_log("cluster at %s cannot be reached: no data node is ready", where);
+        mc_log("cluster at %s cannot be reached: no data node is ready%s%s%s", where,
+               error->detail[0] == '\0' ? "" : " (", error->detail,
+               error->detail[0] == '\0' ? "" : ")");
     else
         mc_log("cluster at %s cannot be reached: error %d, %s%s%s%s", where, error->code,
                error->text, error->detail[0] == '\0' ? "" : " (", error->detail,
@@ -60,9 +63,18 @@ static struct ndb_cluster_connection *connect_to(const char *connect_string, boo
     struct ndb_cluster_connection *connection =
         ndb_connection_create(connect_string[0] == 0 ? NULL : connect_string, &options);
     if (connection == NULL) return NULL;
-    if (ndb_connection_connect(connection, connect_ms) == 0 &&
-        ndb_connection_wait_until_ready(connection, connect_ms) >= 0)
-        return connection;
+    /* Before the first one is there somebody may look; later the log tells what matters. */
+    struct wait_told *wait =
+        configurer.server->cluster_count == 0 ? wait_told_begin("ndb_memcached") : NULL;
+    wait_told_for_servers(wait, connect_string);
+    bool ready = false;
+    if (ndb_connection_connect(connection, connect_ms) == 0) {
+        wait_told_for(wait, "a data node: none of %u is ready",
+                      ndb_connection_data_nodes(connection));
+        ready = ndb_connection_wait_until_ready(connection, connect_ms) >= 0;
+    }
+    wait_told_end(wait);
+    if (ready) return connection;
     ndb_connection_error(connection, &error);
     if (!again) tell_unreachable(connect_string, &error);
     ndb_connection_free(connection);

@@ -232,12 +232,12 @@ static void fail_connection(struct mc_tool *tool, struct ndb_cluster_connection 
 }
 
 /* As ndb_connection_connect(), but tells what is waited for. */
-static int connect_and_tell(struct ndb_cluster_connection *connection, uint32_t limit_ms,
-                            struct wait_told *wait)
+static int connect_and_tell(struct ndb_cluster_connection *connection, const char *connect_string,
+                            uint32_t limit_ms, struct wait_told *wait)
 {
     ndb_error_t error;
 
-    wait_told_for(wait, "a management server: no answer yet");
+    wait_told_for_servers(wait, connect_string);
     for (uint32_t left = limit_ms;;) {
         uint32_t slice = left < SLICE_MS ? left : SLICE_MS;
         if (ndb_connection_connect(connection, slice) == 0) return 0;
@@ -268,7 +268,7 @@ static bool open_cluster(struct mc_tool *tool, const char *connect_string, uint3
     }
     struct wait_told *wait = wait_told_begin("ndb_memcached_config");
     const char *missing = NULL;
-    if (connect_and_tell(cluster->connection, connect_ms, wait) != 0) {
+    if (connect_and_tell(cluster->connection, connect_string, connect_ms, wait) != 0) {
         missing = "unable to connect to a management server";
     } else {
         wait_told_for(wait, "a data node: none of %u is ready",

@@ -63,12 +63,12 @@ for _ in $(seq 900); do
     sleep 0.1
 done
 silent=127.0.0.1:$(cat "$BOX/silent")
-for tool in ndb_config ndb_memcached_config\ show ndb_show_tables ndb_waiter ndb_mgm\ -e\ SHOW; do
+for tool in ndb_config ndb_memcached_config\ show ndb_show_tables ndb_waiter ndb_mgm\ -e\ SHOW ndbmtd "ndb_memcached -u root -p $(free_port)"; do
     # shellcheck disable=SC2086
-    "$BIN"/$tool -c "$silent" >"$BOX/tool.out" 2>"$BOX/tool.err" &
+    NDB_CONNECTSTRING=$silent "$BIN"/$tool >"$BOX/tool.out" 2>"$BOX/tool.err" &
     pid=$!
     PIDS+=("$pid")
-    wait_text tool.err "^${tool%% *}: waits for a management server: no answer yet"
+    wait_text tool.err "^${tool%% *}: waits for a management server: no answer yet from $silent\$"
     kill "$pid"
     wait "$pid" 2>/dev/null
 done
