@@ -40,6 +40,16 @@ static int numeric(const char *text, uint32_t port, struct sockaddr_storage *add
     return uv_ip6_addr(text, (int)port, (struct sockaddr_in6 *)(void *)address);
 }
 
+static bool is_any(const struct sockaddr_storage *address)
+{
+    static const struct in6_addr any = IN6ADDR_ANY_INIT;
+
+    if (address->ss_family == AF_INET)
+        return ((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr == 0;
+    return memcmp(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, &any,
+                  sizeof(any)) == 0;
+}
+
 static void set_port(struct sockaddr_storage *address, uint32_t port)
 {
     if (address->ss_family == AF_INET)
@@ -69,9 +79,34 @@ struct addresses {
     uint32_t count;
 };
 
+/* An IPv4 address that is written as one of IPv6 (RFC 4291, 2.5.5.2) is that address. */
+static void unmap(struct sockaddr_storage *address)
+{
+    const struct in6_addr *six = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+    struct sockaddr_in four = {.sin_family = AF_INET};
+
+    if (address->ss_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(six)) return;
+    memcpy(&four.sin_addr, six->s6_addr + 12, sizeof(four.sin_addr));
+    *address = (struct sockaddr_storage){0};
+    memcpy(address, &four, sizeof(four));
+}
+
+/* Each once: name services may tell one several times. All addresses are all there is to say. */
 static void add(struct addresses *out, const struct sockaddr_storage *address)
 {
-    if (out->count < ADDRESSES_MAX) out->at[out->count++] = *address;
+    struct sockaddr_storage one = *address;
+
+    unmap(&one);
+    if (is_any(&one)) {
+        out->at[0] = one;
+        out->count = 1;
+        return;
+    }
+    if (out->count == 1 && is_any(&out->at[0])) return;
+    for (uint32_t i = 0; i < out->count; i++) {
+        if (memcmp(&out->at[i], &one, sizeof(one)) == 0) return;
+    }
+    if (out->count < ADDRESSES_MAX) out->at[out->count++] = one;
 }
 
 /* Tries again for a while: a name server may not be there yet when the host has just started. */
@@ -156,16 +191,6 @@ static int listen_on_all(struct mgmd *mgmd)
     return rc == 0 ? listen_at(mgmd, &address) : rc;
 }
 
-static bool is_any(const struct sockaddr_storage *address)
-{
-    static const struct in6_addr any = IN6ADDR_ANY_INIT;
-
-    if (address->ss_family == AF_INET)
-        return ((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr == 0;
-    return memcmp(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, &any,
-                  sizeof(any)) == 0;
-}
-
 static int listen_warned(struct mgmd *mgmd, const char *host, const char *what)
 {
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
@@ -189,9 +214,22 @@ static void listen_beside(struct mgmd *mgmd)
                            mgmd->port, uv_strerror(rc));
 }
 
-/* On those of its addresses that this host has. */
+static const char *address_text(const struct sockaddr_storage *address, char text[INET6_ADDRSTRLEN])
+{
+    int rc =
+        address->ss_family == AF_INET
+            ? uv_ip4_name((const struct sockaddr_in *)(const void *)address, text, INET6_ADDRSTRLEN)
+            : uv_ip6_name((const struct sockaddr_in6 *)(const void *)address, text,
+                          INET6_ADDRSTRLEN);
+
+    return rc == 0 ? text : "?";
+}
+
+/* On those of its addresses that this host has and can use: a name may have one of IPv6 where the
+ * system has none, or one that counts only with the name of an interface. */
 static int listen_on(struct mgmd *mgmd, const char *host, struct addresses *addresses)
 {
+    char text[INET6_ADDRSTRLEN];
     bool beside = false;
     bool listens = false;
 
@@ -199,7 +237,12 @@ static int listen_on(struct mgmd *mgmd, const char *host, struct addresses *addr
         struct sockaddr_storage *address = &addresses->at[i];
         set_port(address, mgmd->port); /* The same at all, also where any would do. */
         int rc = listen_at(mgmd, address);
-        if (rc == UV_EADDRNOTAVAIL) continue;
+        if (rc == UV_EADDRNOTAVAIL || rc == UV_EAFNOSUPPORT || rc == UV_EINVAL) {
+            cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
+                               "HostName %s: the server does not listen on %s: %s", host,
+                               address_text(address, text), uv_strerror(rc));
+            continue;
+        }
         if (rc != 0) return rc;
         listens = true;
         beside |= !is_loopback(address) && !is_any(address);

@@ -37,6 +37,24 @@ if (exec 3<>/dev/tcp/::1/1) 2>&1 | grep -q 'Connection refused'; then
     server ::1 ::1 '127.0.0.1 127.0.0.2'
 fi
 
+say "a name with several addresses, which some name services tell twice, and some of which are of no use"
+printf '127.0.0.1 localhost\n%s many.test\n%s many.test\n::ffff:%s many.test\nfe80::1:2 many.test\n198.51.100.77 many.test\n' \
+    "${outside:-127.0.0.2}" "${outside:-127.0.0.2}" "${outside:-127.0.0.2}" >"$BOX/hosts"
+printf '#!/bin/sh\nmount --bind "%s" /etc/hosts && exec "$@"\n' "$BOX/hosts" >"$BOX/with_hosts"
+chmod +x "$BOX/with_hosts"
+if [ -n "$outside" ] && unshare --map-root-user --mount "$BOX/with_hosts" getent ahosts many.test >/dev/null 2>&1; then
+    real=$BIN
+    mkdir "$BOX/bin"
+    printf '#!/bin/sh\nexec unshare --map-root-user --mount "%s" "%s" "$@"\n' "$BOX/with_hosts" "$real/ndb_mgmd" >"$BOX/bin/ndb_mgmd"
+    chmod +x "$BOX/bin/ndb_mgmd"
+    BIN=$BOX/bin
+    server many.test "$outside 127.0.0.1" 127.0.0.2
+    want_text mgm/ndb_49_cluster.log 'INFO .* HostName many\.test: the server does not listen on 198\.51\.100\.77: '
+    BIN=$real
+else
+    echo "no name can be given to this host for a process of its own: not tried"
+fi
+
 say "where it does not say anything"
 server 0.0.0.0 '127.0.0.1 127.0.0.2' ''
 grep WARNING "$BOX/mgm/ndb_49_cluster.log" | grep -v 'No configuration is kept' && fail "it warns of what is as it should be"
