@@ -201,11 +201,12 @@ static int claim_cluster(struct process *process)
     return 1;
 }
 
-/* No management server answers, or the one that does cannot write its files or is about to change
- * its configuration. */
+/* No management server answers, or somebody else does, or the one that does cannot write its files
+ * or is about to change its configuration. */
 static bool may_pass(int code)
 {
     return code == NDB_MGM_COULD_NOT_CONNECT || code == NDB_MGM_SERVER_NOT_CONNECTED ||
+           code == NDB_MGM_ILLEGAL_SERVER_REPLY ||
            code == NDB_MGM_GET_CONFIG_FAILED || code == NDB_MGM_CONFIG_CHANGE_FAILED;
 }
 
@@ -232,9 +233,7 @@ static int connect_server(struct process *process, const struct options *options
         rc = ndb_mgm_connect(process->mgm, 0, 0);
         wait_told_for(wait, "%s", ""); /* Why not is told by the log. */
         if (rc == 0) break;
-        if (options->retries >= 0 ? round >= options->retries
-                                  : !may_pass(ndb_mgm_error_code(process->mgm)))
-            break;
+        if (options->retries >= 0 && round >= options->retries) break; /* -1: for ever. */
         tell_wait(process, told, sizeof told);
         sleep(options->delay_s > 0 ? options->delay_s : 1);
     }

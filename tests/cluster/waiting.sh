@@ -42,8 +42,17 @@ for _ in $(seq 900); do
     [ -s "$BOX/port" ] && break
     sleep 0.1
 done
-want 3 "$BIN/ndb_waiter" -c "127.0.0.1:$(cat "$BOX/port")" --timeout=3
+junk=127.0.0.1:$(cat "$BOX/port")
+services=()
+for servers in "$junk" "$dead,$junk" "$junk,$dead"; do # A service waits, whoever answers.
+    "$BIN/ndbmtd" -c "$servers" --connect-retries=-1 --foreground >"$BOX/service.out" 2>&1 &
+    services+=($!)
+    PIDS+=($!)
+    wait_text service.out 'the node waits for a management server: .*it is no management server: it says "220 mail \?ready'
+done
+want 3 "$BIN/ndb_waiter" -c "$junk" --timeout=3
 want_text err '^ndb_waiter: waits for a management server: 127\.0\.0\.1 port [0-9]+: it is no management server: it says "220 mail \?ready'
+for pid in "${services[@]}"; do kill "$pid" || fail "ndbmtd has ended, though it was to try for ever"; done
 kill "$stranger" # It is not one of the cluster's programs.
 
 say "somebody listens there and never answers"
