@@ -81,6 +81,9 @@ static int rename_table(ndb_t *ndb, const struct ndb_table *table, const char *n
     const struct section section = {words, put_names(words, database, sql->new_name)};
     int result = ndb_alter(ndb, table, name, ALTER_RENAME_TABLE, &section, &call, timeout_ms);
     table_name(database, sql->new_name, new_name);
+    if (result != 0 && ndb->error.error.code == ERR_TABLE_EXISTS) /* That one does. */
+        error_set(&ndb->error, ERR_TABLE_EXISTS, "table %s%s%s", sql->new_database,
+                  sql->new_database[0] != 0 ? "/" : "", sql->new_name);
     ndb_table_invalidate(ndb, new_name);
     return result;
 }

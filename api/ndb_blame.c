@@ -36,29 +36,36 @@ static const struct table_column *missing_key(const struct ndb_record *record)
     return NULL;
 }
 
-/* The column of the key that is NULL in the row, or the first one that can be NULL in the table and
- * not in the row. */
+/* The column of the key that is NULL in the row, or the one that can be NULL in the table and not
+ * in the row; with several of them nobody says which. */
 static const struct table_column *null_of(const struct ndb_record *record, const void *row)
 {
     for (uint32_t i = 0; row != NULL && record->all_keys && i < record->key_count; i++) {
         const struct record_field *field = &record->field[record->key_field[i]];
         if (record_is_null(field, row)) return field->column;
     }
+    const struct table_column *only = NULL;
     for (uint32_t i = 0; i < record->count; i++) {
         const struct record_field *field = &record->field[i];
-        if ((field->column->flags & COLUMN_NULLABLE) != 0 && field->null_offset == NDB_NOT_NULLABLE)
-            return field->column;
+        if ((field->column->flags & COLUMN_NULLABLE) == 0 || field->null_offset != NDB_NOT_NULLABLE)
+            continue;
+        if (only != NULL) return NULL;
+        only = field->column;
     }
-    return NULL;
+    return only;
 }
 
-/* The first column whose member holds more than the column does. */
+/* The column whose member holds more than the column does; with several of them one may not have
+ * been meant to be written. */
 static const struct table_column *too_long(const struct ndb_record *record, const void *row)
 {
+    const struct table_column *only = NULL;
     for (uint32_t i = 0; row != NULL && i < record->count; i++) {
-        if (!record_fits(&record->field[i], row)) return record->field[i].column;
+        if (record_fits(&record->field[i], row)) continue;
+        if (only != NULL) return NULL;
+        only = record->field[i].column;
     }
-    return NULL;
+    return only;
 }
 
 /* Sets an error about the table, and about the column unless that is NULL. */

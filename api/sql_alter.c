@@ -10,8 +10,7 @@
 static bool read_new_table(struct sql_parser *p, struct sql_alter *alter)
 {
     alter->kind = SQL_RENAME_TABLE;
-    alter->new_at = p->token;
-    return sql_need_table(p, alter->new_database, alter->new_name);
+    return sql_need_table(p, alter->new_database, alter->new_name, &alter->new_at);
 }
 
 static bool read_rename(struct sql_parser *p, struct sql_alter *alter)
@@ -52,8 +51,7 @@ static bool read_column(struct sql_parser *p, struct sql_alter *alter)
 
 static bool read_table(struct sql_parser *p, struct sql_alter *alter)
 {
-    alter->table_at = p->token;
-    return sql_need_table(p, alter->database, alter->table);
+    return sql_need_table(p, alter->database, alter->table, &alter->table_at);
 }
 
 static bool read_alter(struct sql_parser *p, struct sql_alter *alter)

@@ -31,8 +31,7 @@ static bool read_head(struct sql_parser *p, struct sql_index *index)
     if (!sql_need_name(p, index->name, "expected the index's name")) return false;
     if (!read_kind(p, index->unique)) return false;
     if (!sql_need_word(p, "ON")) return false;
-    index->table_at = p->token;
-    return sql_need_table(p, index->database, index->table);
+    return sql_need_table(p, index->database, index->table, &index->table_at);
 }
 
 static bool read_columns(struct sql_parser *p, struct sql_index *index)

@@ -62,12 +62,15 @@ bool sql_need_name(struct sql_parser *p, char name[SQL_NAME_SIZE], const char *w
     return true;
 }
 
-bool sql_need_table(struct sql_parser *p, char database[SQL_NAME_SIZE], char table[SQL_NAME_SIZE])
+bool sql_need_table(struct sql_parser *p, char database[SQL_NAME_SIZE], char table[SQL_NAME_SIZE],
+                    struct sql_token *at)
 {
     database[0] = 0;
+    *at = p->token;
     if (!sql_need_name(p, table, "expected a table name")) return false;
     if (!sql_accept_char(p, '.')) return true;
     memcpy(database, table, SQL_NAME_SIZE);
+    *at = p->token;
     return sql_need_name(p, table, "expected a table name after the dot");
 }
 

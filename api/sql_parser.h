@@ -31,7 +31,9 @@ bool sql_accept_char(struct sql_parser *p, char c);
 bool sql_need_word(struct sql_parser *p, const char *word);
 /* Copies a name, quoted or not, with its NUL. `what` is said when there is none. */
 bool sql_need_name(struct sql_parser *p, char name[SQL_NAME_SIZE], const char *what);
-/* [database.]table; `database` is empty when it is not named. */
-bool sql_need_table(struct sql_parser *p, char database[SQL_NAME_SIZE], char table[SQL_NAME_SIZE]);
+/* [database.]table; `database` is empty when it is not named, `at` the place of the table's own
+ * name. */
+bool sql_need_table(struct sql_parser *p, char database[SQL_NAME_SIZE], char table[SQL_NAME_SIZE],
+                    struct sql_token *at);
 /* [;] and nothing more. */
 bool sql_need_end(struct sql_parser *p);

@@ -221,6 +221,37 @@ static bool read_number_option(struct import_settings *import, int key, char *ar
     }
 }
 
+/* The file's name without directories and extension. */
+static void base_name(const char *path, char *name, size_t size)
+{
+    const char *slash = strrchr(path, '/');
+    const char *base = slash == NULL ? path : slash + 1;
+    const char *dot = strrchr(base, '.');
+
+    size_t length = dot == NULL || dot == base ? strlen(base) : (size_t)(dot - base);
+    (void)snprintf(name, size, "%.*s", (int)length, base);
+}
+
+/* What is kept of a file has its name without directory and ending: two of one run must differ. */
+static void check_names(const struct argp_state *state, int first)
+{
+    char name[200];
+    char other[200];
+
+    for (int i = first; i < state->argc; i++) {
+        base_name(state->argv[i], name, sizeof(name));
+        for (int j = i + 1; j < state->argc; j++) {
+            base_name(state->argv[j], other, sizeof(other));
+            if (strcmp(name, other) != 0) continue;
+            argp_error(
+                state,
+                "%s and %s: the rejected rows and the state of both would be in files of "
+                "one name (%s); import them by a command each, with a --state-dir of its own",
+                state->argv[i], state->argv[j], name);
+        }
+    }
+}
+
 static error_t read_option(int key, char *argument, struct argp_state *state)
 {
     struct settings *settings = state->input;
@@ -292,6 +323,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
             argp_error(state, "--missing-ai-column and --resume exclude each other");
         if ((import->table != NULL || import->rejects != NULL) && state->argc - state->next > 2)
             argp_error(state, "--table and --rejects-file are for one file");
+        check_names(state, settings->first + 1);
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "give a database and a file");
@@ -321,17 +353,6 @@ static void complete_format(struct import_settings *import, const char *path)
     if (!import->quote_set) format->quote = csv ? '"' : '\0';
     if (!import->escape_set) format->escape = '\\';
     csv_format_prepare(format);
-}
-
-/* The file's name without directories and extension. */
-static void base_name(const char *path, char *name, size_t size)
-{
-    const char *slash = strrchr(path, '/');
-    const char *base = slash == NULL ? path : slash + 1;
-    const char *dot = strrchr(base, '.');
-
-    size_t length = dot == NULL || dot == base ? strlen(base) : (size_t)(dot - base);
-    (void)snprintf(name, size, "%.*s", (int)length, base);
 }
 
 static void print_totals(const char *database, const char *table,

@@ -275,7 +275,12 @@ want 0 "$BIN/ndb_import" --columns=a,word test "$BOX/changed.tsv" # Nothing is l
 want 0 "$BIN/ndb_select_count" -d test changed
 want_text out '^2 records in table changed$'
 want 1 "$BIN/ndb_alter_table" -d test -e "RENAME TABLE changed TO indexed"
-want_text err "^721: .*line 1, column 25: at 'indexed': table changed$"
+want_text err "^721: .*line 1, column 25: at 'indexed': table indexed$"
+want 1 "$BIN/ndb_alter_table" -e "ALTER TABLE test.changed RENAME TO test.indexed"
+want_text err "^721: .*line 1, column 41: at 'indexed': table test/indexed$"
+want_text err '^ {40}\^$'
+want 1 "$BIN/ndb_alter_table" -e "ALTER TABLE test.nothing ADD b INT"
+want_text err "^723: .*line 1, column 18: at 'nothing': test/def/nothing$"
 want 1 "$BIN/ndb_alter_table" -d test -e "ALTER TABLE changed RENAME COLUMN none TO b"
 want_text err "^4004: .*line 1, column 35: at 'none': table changed$"
 want 1 "$BIN/ndb_alter_table" -d test -e "ALTER TABLE changed RENAME COLUMN word TO a"

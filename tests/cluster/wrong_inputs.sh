@@ -90,6 +90,7 @@ wrong 2 "ndb_desc: --format must be text or json, not 'xml'" ndb_desc --format=x
 wrong 2 "ndb_desc: --ndb-nodeid must be a number from 0 to 255, not '256'" ndb_desc --ndb-nodeid=256 t
 wrong 2 "ndb_select_all: --lock must be a number from 0 to 2, not '3'" ndb_select_all --lock=3 t
 wrong 2 'ndb_select_all: --order needs an INDEX' ndb_select_all -o t
+wrong 2 'ndb_import: a/x\.csv and b/x\.tsv: the rejected rows and the state of both .* --state-dir' ndb_import test a/x.csv y.csv b/x.tsv
 wrong 2 'ndb_select_all: --csv is for whole rows: without --nodata, --rowid and --gci' ndb_select_all --csv --rowid t
 wrong 2 "ndb_select_count: --parallelism must be a number from 0 to 10000, not 'x'" ndb_select_count --parallelism=x t
 wrong 2 "ndb_move_data: --staging-tries must be like 10,1000,60000, not 'x'" ndb_move_data --staging-tries=x a b

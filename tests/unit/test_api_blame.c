@@ -146,6 +146,30 @@ static void values_that_do_not_fit(void **state)
     assert_non_null(ndb_insert(s->t, s->record, &row, NULL));
 }
 
+/* Where more than one column may be meant none is named. */
+static void columns_that_may_be_meant(void **state)
+{
+    static const struct ndb_field bare[] = {
+        NDB_FIELD(struct row, id, "id"),
+        NDB_FIELD(struct row, part, "part"),
+        NDB_FIELD(struct row, u, "u"),
+        NDB_FIELD_STRING(struct row, text, "text"),
+    };
+    struct setup *s = *state;
+    struct row row = {.text = "thirteen bytes"};
+    for (uint32_t count = 3; count <= 4; count++) {
+        struct ndb_record *record =
+            ndb_record_create(&s->ndb, s->table, bare, count, sizeof(struct row));
+        assert_non_null(record);
+        blame_record(&s->ndb.error, ERR_NULL_TO_NOT_NULL, record, NULL, false);
+        says(ndb_error(&s->ndb), ERR_NULL_TO_NOT_NULL,
+             count == 3 ? "table d.t, column u" : "table d.t");
+        ndb_record_release(record);
+    }
+    blame_record(&s->ndb.error, ERR_VALUE_TOO_LONG, s->record, &row, true);
+    says(ndb_error(&s->ndb), ERR_VALUE_TOO_LONG, "table d.t, column text");
+}
+
 static void by_column(void **state)
 {
     struct setup *s = *state;
@@ -211,6 +235,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(missing_records, begin, end),
         cmocka_unit_test_setup_teardown(missing_keys, begin, end),
         cmocka_unit_test_setup_teardown(values_that_do_not_fit, begin, end),
+        cmocka_unit_test_setup_teardown(columns_that_may_be_meant, begin, end),
         cmocka_unit_test_setup_teardown(by_column, begin, end),
         cmocka_unit_test_setup_teardown(needed_columns, begin, end),
     };
