@@ -98,7 +98,8 @@ static void member_text(const struct ndb_field *field, char *text, size_t size)
         snprintf(text, size, "an int%u_t of %u bytes", 8 * bytes, bytes);
         return;
     case NDB_MEMBER_UNSIGNED:
-        snprintf(text, size, "a uint%u_t of %u bytes", 8 * bytes, bytes);
+        snprintf(text, size, "a uint%u_t%s of %u bytes", 8 * bytes,
+                 bytes == sizeof(unsigned) ? " or an enum" : "", bytes);
         return;
     case NDB_MEMBER_REAL:
         snprintf(text, size, "a %s of %u bytes",

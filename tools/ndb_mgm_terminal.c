@@ -79,9 +79,9 @@ static bool leave(const char *line)
     told.lines = lines;
     memcpy(told.lines + told.size, line, length);
     told.lines[told.size + length] = '\n';
+    if (write(told.wake[1], "", 1) != 1 && errno != EAGAIN) return false; /* Full: it is awake. */
     told.size += length + 1;
-    /* A full pipe has woken it. */
-    return write(told.wake[1], "", 1) == 1 || errno == EAGAIN;
+    return true;
 }
 
 void terminal_tell(const char *line)

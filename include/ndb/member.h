@@ -12,15 +12,17 @@
 /* What a member is in C. The macros NDB_FIELD and the like find it out, so that a member of the
    wrong type is refused when the record is made, and not found in the data later. */
 enum ndb_member_kind {
-    NDB_MEMBER_UNKNOWN = 0, /* Not told: the member only has to be large enough. */
-    NDB_MEMBER_SIGNED = 1,  /* An integer. */
-    NDB_MEMBER_UNSIGNED = 2,
-    NDB_MEMBER_REAL = 3, /* float or double */
+    NDB_MEMBER_UNKNOWN = 0,  /* Not told: the member only has to be large enough. */
+    NDB_MEMBER_SIGNED = 1,   /* An integer. */
+    NDB_MEMBER_UNSIGNED = 2, /* In C also an enum without negative values. */
+    NDB_MEMBER_REAL = 3,     /* float or double */
     NDB_MEMBER_BOOL = 4,
-    NDB_MEMBER_TEXT = 5,   /* char, char[] */
-    NDB_MEMBER_BYTES = 6,  /* unsigned char[], uint8_t[] */
-    NDB_MEMBER_OTHER = 7,  /* A struct, or another array: taken for what it holds by its size. */
-    NDB_MEMBER_POINTER = 8 /* Never right: a row holds its values themselves. */
+    NDB_MEMBER_TEXT = 5,  /* char, char[] */
+    NDB_MEMBER_BYTES = 6, /* unsigned char[], uint8_t[] */
+    NDB_MEMBER_OTHER = 7, /* A struct, or another array: taken for what it holds by its size. */
+    /* Never right: a row holds its values themselves. C tells those to characters, bytes and void;
+       others are OTHER. */
+    NDB_MEMBER_POINTER = 8
 };
 
 /* What NDB_FIELD and the like of ndb.h are made of: C11 and C++11 tell what a member is; older ones
@@ -65,6 +67,12 @@ template <typename Member> constexpr enum ndb_member_kind ndb_member_kind_of()
         const unsigned char **: NDB_MEMBER_POINTER,                                                \
         void **: NDB_MEMBER_POINTER,                                                               \
         const void **: NDB_MEMBER_POINTER,                                                         \
+        char *const *: NDB_MEMBER_POINTER,                                                         \
+        const char *const *: NDB_MEMBER_POINTER,                                                   \
+        unsigned char *const *: NDB_MEMBER_POINTER,                                                \
+        const unsigned char *const *: NDB_MEMBER_POINTER,                                          \
+        void *const *: NDB_MEMBER_POINTER,                                                         \
+        const void *const *: NDB_MEMBER_POINTER,                                                   \
         default: _Generic((member),                                                                \
             signed char: NDB_MEMBER_SIGNED,                                                        \
             short: NDB_MEMBER_SIGNED,                                                              \

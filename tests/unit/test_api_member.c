@@ -33,6 +33,8 @@ struct row {
     char c6[6];
     char c31[31];
     const char *pointer;
+    char *const fixed;
+    const void *const anything;
     uint8_t b3[3];
     uint8_t b4[4];
     uint8_t b5[5];
@@ -57,11 +59,12 @@ struct row {
 
 #define MEMBER(name) NDB_FIELD(struct row, name, #name)
 static const struct ndb_field members[] = {
-    MEMBER(i8),   MEMBER(u8),  MEMBER(i16), MEMBER(u16), MEMBER(i32), MEMBER(u32),
-    MEMBER(i64),  MEMBER(u64), MEMBER(l),   MEMBER(ul),  MEMBER(f),   MEMBER(d),
-    MEMBER(ld),   MEMBER(b),   MEMBER(c),   MEMBER(c6),  MEMBER(c31), MEMBER(pointer),
-    MEMBER(b3),   MEMBER(b4),  MEMBER(b5),  MEMBER(b6),  MEMBER(b8),  MEMBER(b11),
-    MEMBER(b302), MEMBER(two), MEMBER(s4),  MEMBER(s11), MEMBER(s21), MEMBER(e),
+    MEMBER(i8),    MEMBER(u8),       MEMBER(i16),  MEMBER(u16), MEMBER(i32), MEMBER(u32),
+    MEMBER(i64),   MEMBER(u64),      MEMBER(l),    MEMBER(ul),  MEMBER(f),   MEMBER(d),
+    MEMBER(ld),    MEMBER(b),        MEMBER(c),    MEMBER(c6),  MEMBER(c31), MEMBER(pointer),
+    MEMBER(fixed), MEMBER(anything), MEMBER(b3),   MEMBER(b4),  MEMBER(b5),  MEMBER(b6),
+    MEMBER(b8),    MEMBER(b11),      MEMBER(b302), MEMBER(two), MEMBER(s4),  MEMBER(s11),
+    MEMBER(s21),   MEMBER(e),
 };
 #define MEMBERS (sizeof members / sizeof members[0])
 
@@ -223,9 +226,10 @@ static void what_is_said(void **state)
     says(COLUMN_VARCHAR, 40, "c31", ERR_VALUE_INVALID,
          "table test.t, column k is VARCHAR(10) (41 bytes): the member is a char[31]; use "
          "NDB_FIELD_STRING with char[41], or a struct of uint8_t length and char[40]");
-    says(COLUMN_DATE, 1, "u32", ERR_VALUE_INVALID,
-         "table test.t, column k is DATE (3 bytes): the member is a uint32_t of 4 bytes; use "
-         "uint8_t[3]");
+    says(
+        COLUMN_DATE, 1, "u32", ERR_VALUE_INVALID,
+        "table test.t, column k is DATE (3 bytes): the member is a uint32_t or an enum of 4 bytes; "
+        "use uint8_t[3]");
 }
 
 int main(void)
