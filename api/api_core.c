@@ -186,6 +186,7 @@ void api_core_node_up(struct api_core *core, uint32_t node, uint32_t epoch)
     if (node == 0 || node > NODE_ID_MAX || !node_mask_has(&core->config.data_nodes, node)) return;
     struct api_node *peer = &core->node[node];
     atomic_store(&peer->level, START_NOTHING);
+    atomic_store(&peer->refused, 0);
     atomic_store(&peer->epoch, epoch);
     peer->heartbeat_ms = API_HEARTBEAT_MS;
     peer->heard_ms = core->now_ms;
@@ -329,6 +330,7 @@ bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
     if (atomic_load(&peer->epoch) != epoch) return true;
     if (sig.gsn == GSN_API_REGREF) { /* Not now, or not for us: asked again soon. */
         atomic_store(&peer->level, START_NOTHING);
+        atomic_store(&peer->refused, SIG_PAYLOAD(&sig, api_regref)->error);
         peer->heard_ms = core->now_ms;
         return true;
     }
@@ -350,6 +352,7 @@ bool api_core_node_signal(struct api_core *core, uint32_t node, uint32_t epoch,
     if (conf->heartbeat_ms >= 10 && conf->heartbeat_ms <= 3600000)
         peer->heartbeat_ms = conf->heartbeat_ms;
     heard(core, peer);
+    atomic_store(&peer->refused, 0);
     if (!believed(core, node, conf)) return true;
     atomic_store(&peer->tc_count,
                  conf->tc_count == 0 || conf->tc_count > 1024 ? 1 : conf->tc_count);
@@ -444,6 +447,19 @@ bool api_core_node_ready(const struct api_core *core, uint32_t node)
     struct api_node *peer = (struct api_node *)&core->node[node]; /* Atomic loads want no const. */
     return atomic_load_explicit(&peer->level, memory_order_relaxed) == START_STARTED &&
            atomic_load_explicit(&peer->epoch, memory_order_relaxed) != 0;
+}
+
+uint32_t api_core_refusal(const struct api_core *core, uint32_t *node)
+{
+    for (uint32_t id = node_mask_next(&core->config.data_nodes, 0); id != 0;
+         id = node_mask_next(&core->config.data_nodes, id)) {
+        struct api_node *peer = (struct api_node *)&core->node[id];
+        uint32_t error = atomic_load_explicit(&peer->refused, memory_order_relaxed);
+        if (error == 0) continue;
+        *node = id;
+        return error;
+    }
+    return 0;
 }
 
 struct node_mask api_core_ready(const struct api_core *core)

@@ -118,6 +118,9 @@ uint32_t api_client_next_tick(const struct api_client *client);
 /* Data nodes that accept transactions (linked, registered, started). Any thread. */
 struct node_mask api_core_ready(const struct api_core *core);
 bool api_core_node_ready(const struct api_core *core, uint32_t node);
+/* Why a data node refuses to be used, 0 = none does; *node is the first one that does. Any thread.
+ */
+uint32_t api_core_refusal(const struct api_core *core, uint32_t *node);
 uint32_t api_core_president(const struct api_core *core);
 /* Another number than before: the cluster may have lost all its data since, and begun anew. It was
  * raised before the first node of another life is ready. Any thread. */

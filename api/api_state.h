@@ -19,11 +19,12 @@ struct api_node {
     _Atomic uint32_t
         level; /* enum start_level, START_NOTHING until it has confirmed the registration. */
     _Atomic uint32_t tc_count;
-    _Atomic uint32_t gone; /* Others say that it is lost, or not started: it sends no rows. */
-    _Atomic uint32_t slow; /* The data nodes have found it slow: others are better asked. */
-    uint32_t failure_no;   /* It has lived through the failures of others up to this one. */
-    uint32_t lost_no;      /* The failure with which it was lost: not believed before it has lived
-                              through that. 0 = none. */
+    _Atomic uint32_t gone;    /* Others say that it is lost, or not started: it sends no rows. */
+    _Atomic uint32_t refused; /* The error of its last API_REGREF, 0 = it has confirmed since. */
+    _Atomic uint32_t slow;    /* The data nodes have found it slow: others are better asked. */
+    uint32_t failure_no;      /* It has lived through the failures of others up to this one. */
+    uint32_t lost_no; /* The failure with which it was lost: not believed before it has lived
+                         through that. 0 = none. */
     uint32_t heartbeat_ms;
     uint64_t register_at_ms; /* Next API_REGREQ. */
     uint64_t heard_ms;       /* Last API_REGCONF, or when the link came up. */

@@ -282,10 +282,23 @@ int ndb_connection_connect(struct ndb_cluster_connection *connection, uint32_t t
     return result;
 }
 
+/* Why nobody is ready, as far as this end knows: "" if it does not. */
+static void why_none(struct ndb_cluster_connection *connection, char *why, size_t size)
+{
+    uint32_t node = 0;
+    uint32_t refused = api_core_refusal(connection->core, &node);
+    ndb_error_t error;
+    io_failure(connection, why, size);
+    if (why[0] != '\0' || refused == 0) return;
+    ndb_error_lookup((int32_t)refused, &error);
+    snprintf(why, size, "node %u refuses this client: %s", node,
+             refused == ERR_QMGR_UNDEFINED ? "it is of another major version" : error.text);
+}
+
 static int none_ready(struct ndb_cluster_connection *connection)
 {
     char why[NDB_DETAIL_SIZE];
-    io_failure(connection, why, sizeof why);
+    why_none(connection, why, sizeof why);
     pthread_mutex_lock(&connection->state_lock);
     error_set(&connection->error, ERR_CLUSTER_FAILURE, why[0] != '\0' ? "%s" : NULL, why);
     pthread_mutex_unlock(&connection->state_lock);

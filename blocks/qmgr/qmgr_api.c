@@ -208,7 +208,9 @@ void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig)
     if (NDB_VERSION_MAJOR(req->version) != NDB_VERSION_MAJOR(NDB_VERSION)) {
         jam();
         refuse(qmgr, sig, ERR_QMGR_UNDEFINED);
-        log_warning(block, "node %u speaks another major version (%x)", node, req->version);
+        if (client->version != req->version) /* It asks again and again. */
+            log_warning(block, "node %u speaks another major version (%x)", node, req->version);
+        client->version = req->version;
         return;
     }
     if (client->state == API_FAILING) {

@@ -319,6 +319,22 @@ static bool worth_telling(uint32_t cause)
            cause == CM_REF_RUNNING || cause == CM_REF_SINGLE_USER;
 }
 
+static const char *cause_text(uint32_t cause)
+{
+    switch (cause) {
+    case CM_REF_VERSION:
+        return "it is of another major version";
+    case CM_REF_GENERATION:
+        return "a parameter differs that all data nodes must have alike";
+    case CM_REF_NOT_IN_CONFIG:
+        return "this node is not in its configuration";
+    case CM_REF_RUNNING:
+        return "the cluster runs without this node, which cannot come in now";
+    default:
+        return "for a reason of its own";
+    }
+}
+
 void qmgr_exec_CM_REGREF(struct block *block, const struct signal *sig)
 {
     struct qmgr *qmgr = qmgr_of(block);
@@ -334,7 +350,8 @@ void qmgr_exec_CM_REGREF(struct block *block, const struct signal *sig)
         if (ref->cause == CM_REF_SINGLE_USER)
             log_warning(block, "this node waits for the end of single user mode (2314)");
         else
-            log_warning(block, "node %u refuses to let this node join, cause %u", node, ref->cause);
+            log_warning(block, "node %u refuses to let this node join: %s (cause %u)", node,
+                        cause_text(ref->cause), ref->cause);
         event_send(block, EVENT_CM_REGREF, qmgr_own(qmgr), node, ref->cause);
     }
     qmgr->join.last_cause = ref->cause;

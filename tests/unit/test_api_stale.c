@@ -29,6 +29,14 @@ static void says(struct fake *fake, uint32_t node, uint32_t failure_no, uint32_t
                                sizeof conf / 4u, 0, NULL, NULL));
 }
 
+static void refuses(struct fake *fake, uint32_t node, uint32_t error)
+{
+    struct api_regref ref = {.sender_data = fake->epoch[node], .error = error};
+    assert_true(fake_answer_to(fake, block_ref(OWN_NODE, BLOCK_API, 0),
+                               block_ref(node, BLOCK_QMGR, 0), GSN_API_REGREF, &ref,
+                               sizeof ref / 4u, 0, NULL, NULL));
+}
+
 #define ALL     0xEu /* Nodes 1 to 3. */
 #define NOT_TWO 0xAu
 
@@ -73,6 +81,27 @@ static void a_lost_node_speaks_for_itself(void **state)
     assert_false(api_core_node_ready(fake->core, 2));
     says(fake, 2, 4, ALL);
     assert_true(api_core_node_ready(fake->core, 2));
+    fake_destroy(fake);
+}
+
+/* A node that takes no word says why; another link, or its agreement, makes that old. */
+static void why_a_node_refuses(void **state)
+{
+    uint32_t node = 0;
+    (void)state;
+    struct fake *fake = fake_create(3);
+    assert_int_equal(api_core_refusal(fake->core, &node), 0);
+    refuses(fake, 3, ERR_NODE_FAILURE_HANDLING);
+    refuses(fake, 2, ERR_QMGR_UNDEFINED);
+    assert_false(api_core_node_ready(fake->core, 2));
+    assert_int_equal(api_core_refusal(fake->core, &node), ERR_QMGR_UNDEFINED);
+    assert_int_equal(node, 2);
+    says(fake, 2, 0, ALL);
+    assert_int_equal(api_core_refusal(fake->core, &node), ERR_NODE_FAILURE_HANDLING);
+    assert_int_equal(node, 3);
+    fake_link_down(fake, 3);
+    fake_link_up(fake, 3, 77);
+    assert_int_equal(api_core_refusal(fake->core, &node), 0);
     fake_destroy(fake);
 }
 
@@ -571,6 +600,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lost_and_back),
         cmocka_unit_test(a_lost_node_speaks_for_itself),
+        cmocka_unit_test(why_a_node_refuses),
         cmocka_unit_test(a_lost_node_is_missing_elsewhere),
         cmocka_unit_test(a_new_life),
         cmocka_unit_test(lives_are_counted),
