@@ -29,9 +29,15 @@ uint32_t tux_ranges_check(const struct tux_columns *columns, const uint32_t *ran
     return at > 0 ? 0 : ERR_BOUNDS;
 }
 
-/* The place where a bound lets entries begin (the lower one), or end. */
-static struct tux_search bound_place(const struct scan_bound *bound, bool lower)
+/* The place where a bound lets entries begin (the lower one), or end. Where a column cannot be NULL
+ * nobody is, and all are behind it: it lies before all that have the values in front of it. */
+static struct tux_search bound_place(const struct tux_columns *columns,
+                                     const struct scan_bound *bound, bool lower)
 {
+    for (uint32_t i = 0; i < bound->columns; i++) {
+        if (bound->value[i].size == 0 && !columns->column[i].nullable)
+            return (struct tux_search){.value = bound->value, .count = i, .place = TUX_BEFORE};
+    }
     return (struct tux_search){.value = bound->value,
                                .count = bound->columns,
                                .place = bound->exclusive == lower ? TUX_BEHIND : TUX_BEFORE};
@@ -42,9 +48,16 @@ static struct tux_search no_bound(bool lower)
     return (struct tux_search){.count = 0, .place = lower ? TUX_BEFORE : TUX_BEHIND};
 }
 
-static struct tux_search side(const struct scan_bound *bound, bool lower)
+static struct tux_search side(const struct tux_columns *columns, const struct scan_bound *bound,
+                              bool lower)
 {
-    return bound->columns == 0 ? no_bound(lower) : bound_place(bound, lower);
+    return bound->columns == 0 ? no_bound(lower) : bound_place(columns, bound, lower);
+}
+
+/* Is the place behind all entries? */
+static bool is_end(const struct tux_search *search)
+{
+    return search->count == 0 && search->place == TUX_BEHIND;
 }
 
 /* The position as a place: that of its entry. `values` has room. */
@@ -84,7 +97,7 @@ static uint32_t scan_up(const struct tux_index *index, struct tux_cursor cursor,
     uint32_t count = 0;
     while (cursor.leaf != TUX_NODE_NONE) {
         const struct tux_leaf *leaf = tux_leaf(index->tux, cursor.leaf);
-        uint32_t stop = limit->count > 0 ? tux_leaf_find(index, leaf, &target) : leaf->head.count;
+        uint32_t stop = is_end(limit) ? leaf->head.count : tux_leaf_find(index, leaf, &target);
         while (cursor.at < stop && count < max)
             entries[count++] = tux_entry_at(leaf, cursor.at++);
         *end = cursor.at >= stop && stop < leaf->head.count;
@@ -145,8 +158,8 @@ uint32_t tux_scan_next(const struct tux_index *index, const uint32_t *ranges, ui
     *end = false;
     range_of(ranges, words, position, &range);
     bool down = (range.flags & SCAN_DESCENDING) != 0;
-    const struct tux_search low = side(&range.low, true);
-    const struct tux_search high = side(&range.high, false);
+    const struct tux_search low = side(index->columns, &range.low, true);
+    const struct tux_search high = side(index->columns, &range.high, false);
     struct tux_search from = down ? high : low;
     if (position->begun) from = position_place(index, position, values);
     struct tux_cursor cursor = tux_seek(index, &from);

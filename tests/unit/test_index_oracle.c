@@ -66,7 +66,7 @@ static void draw_bound(const struct table_index *index, struct scan_bound *bound
     bound->exclusive = bound->columns > 0 && below(2) == 0;
     for (uint32_t i = 0; i < bound->columns; i++) {
         uint32_t column = index->columns[i];
-        if (column != 0 && below(8) == 0)
+        if (below(8) == 0) /* Also where the column cannot be NULL. */
             values[i] = (struct value){.null = true};
         else
             values[i] = *some_value(column, &values[i]);
