@@ -102,8 +102,9 @@ SIGNAL_STRUCT(lcp_list_conf, 2);
 struct lcp_stuck_rep {
     uint32_t error; /* Of the round. */
     uint32_t fill;  /* Percent of the log that is fullest. */
+    uint32_t round; /* Which one. */
 };
-SIGNAL_STRUCT(lcp_stuck_rep, 2);
+SIGNAL_STRUCT(lcp_stuck_rep, 3);
 
 /* Reads the newest checkpoint of an empty fragment that is usable at `gci`. */
 struct restore_frag_req {

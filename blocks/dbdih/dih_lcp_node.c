@@ -211,7 +211,8 @@ static uint64_t log_bytes(const struct dih *dih)
 static void tell_if_stuck(struct dih *dih)
 {
     const struct lcp_node *node = &dih->lcp_node;
-    struct lcp_stuck_rep rep = {.error = node->last.error, .fill = node->fill};
+    struct lcp_stuck_rep rep = {
+        .error = node->last.error, .fill = node->fill, .round = node->last.lcp_id};
     bool gone = node->last.error == ERR_FILE_MISSING;
     if (node->last.failed == 0 || (node->fill < LCP_FILL_STUCK && !gone)) return;
     jam_data(node->last.failed);

@@ -256,6 +256,7 @@ struct cntr {
     uint64_t failed_ms;    /* When the last one was reported. */
     uint64_t stuck_ms;     /* LCP_STUCK_REP: the first of those that come now; 0 = none. */
     uint64_t stuck_last_ms;
+    uint32_t stuck_alone; /* The last round that failed while nobody else had the rows. */
     struct cntr_peer peer[NODE_ID_MAX + 1];
 
     struct {

@@ -461,7 +461,9 @@ static void count_group(const struct cntr *cntr, uint32_t own, uint32_t *before,
 /*
  * A log that is full refuses writes, those of the other replicas too. As long as others have the
  * rows this node is worth less than its absence. Of several in the same situation one goes at a
- * time, and the last one stays: it waits until those before it are known to be gone.
+ * time, and the last one stays: it waits until those before it are known to be gone. What failed
+ * while it was the last one is no reason to leave who has just come back: its disk may have room
+ * again, and the next round tells.
  */
 void cntr_exec_LCP_STUCK_REP(struct block *block, const struct signal *sig)
 {
@@ -473,6 +475,11 @@ void cntr_exec_LCP_STUCK_REP(struct block *block, const struct signal *sig)
     if (cntr->stuck_ms == 0 || now - cntr->stuck_last_ms > STUCK_FORGET_MS) cntr->stuck_ms = now;
     cntr->stuck_last_ms = now;
     count_group(cntr, block_config(block)->own_node, &before, &others);
+    if (others == 0) cntr->stuck_alone = rep->round;
+    if (rep->round == cntr->stuck_alone) {
+        jam_data(others);
+        return;
+    }
     if (block_config(block)->survive == 0 || cntr->state != CNTR_RUNNING ||
         cntr->level != START_STARTED || others == 0 ||
         now - cntr->stuck_ms < (uint64_t)before * STUCK_TURN_MS) {
