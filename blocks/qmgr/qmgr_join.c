@@ -325,7 +325,8 @@ static const char *cause_text(uint32_t cause)
     case CM_REF_VERSION:
         return "it is of another major version";
     case CM_REF_GENERATION:
-        return "a parameter differs that all data nodes must have alike";
+        return "a parameter differs that all data nodes must have alike; set it back, or restart "
+               "all of them";
     case CM_REF_NOT_IN_CONFIG:
         return "this node is not in its configuration";
     case CM_REF_RUNNING:
