@@ -300,7 +300,8 @@ static int none_ready(struct ndb_cluster_connection *connection)
     char why[NDB_DETAIL_SIZE];
     why_none(connection, why, sizeof why);
     pthread_mutex_lock(&connection->state_lock);
-    error_set(&connection->error, ERR_CLUSTER_FAILURE, why[0] != '\0' ? "%s" : NULL, why);
+    error_set(&connection->error, ERR_CLUSTER_FAILURE, "no data node is ready%s%s",
+              why[0] != '\0' ? "; " : "", why);
     pthread_mutex_unlock(&connection->state_lock);
     return -1;
 }

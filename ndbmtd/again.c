@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -34,6 +35,7 @@
 #define ARGUMENTS    256              /* At most so many are passed on. */
 #define PATH_ROOM    4096
 #define TEXT_ROOM    (PATH_ROOM + 128)
+#define PROGRAM_NAME "ndbmtd"
 #define TRIAL_S      20 /* The trial of a file takes no longer. */
 
 /* They count instead of the options of the first life. */
@@ -211,34 +213,46 @@ static bool is_replaced(struct process *process)
     return file.st_dev != birth.file.st_dev || file.st_ino != birth.file.st_ino;
 }
 
-_Noreturn static void become_trial(struct process *process, char **arguments)
+_Noreturn static void become_trial(struct process *process, char **arguments, int out)
 {
-    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    (void)dup2(null, STDOUT_FILENO); /* What it has to say against it comes by the other way. */
+    (void)dup2(out, STDOUT_FILENO); /* What it has to say against it comes by the other way. */
     (void)alarm(TRIAL_S);
     (void)execv(birth.path, arguments);
     process_log(process, LOG_LEVEL_ERROR, "%s: %s", birth.path, strerror(errno));
     _exit(EXIT_FAILURE);
 }
 
+/* Did it say that it is this program, in whatever version? Others end with 0 as well. */
+static bool says_its_name(int out)
+{
+    char text[sizeof PROGRAM_NAME];
+    return pread(out, text, sizeof text, 0) == (ssize_t)sizeof text &&
+           memcmp(text, PROGRAM_NAME " ", sizeof text) == 0;
+}
+
 /* Does the file start, and does it know what it will be told? */
 static bool passes_trial(struct process *process, char **arguments)
 {
     int status = 0;
+    int out = memfd_create("trial", MFD_CLOEXEC);
     (void)fflush(NULL);
     pid_t child = fork();
-    if (child == 0) become_trial(process, arguments);
+    if (child == 0) become_trial(process, arguments, out);
     if (child > 0) {
         while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
         }
     }
-    if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
+    bool ended = child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    bool named = ended && says_its_name(out);
+    (void)close(out);
+    if (named) return true;
     process_log(
         process, LOG_LEVEL_WARNING,
-        "%s was replaced, and cannot take over from the running node (%s %d with --version): "
+        "%s was replaced, and cannot take over from the running node (%s %d with --version%s): "
         "the node goes on with the program that it was started from",
         birth.path, WIFSIGNALED(status) ? "signal" : "exit code",
-        WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+        ended ? ", where it does not say that it is " PROGRAM_NAME : "");
     return false;
 }
 

@@ -143,6 +143,14 @@ static void describe_nodes(struct tool *tool, ndb_mgm_handle_t *mgm, char *text,
         (void)snprintf(text + used, size - (size_t)used, ")");
 }
 
+/* What the library knows of why there is none: behind what it says itself, "" if nothing. */
+static const char *why_no_node(struct tool *tool, ndb_error_t *error)
+{
+    ndb_connection_error(tool->connection, error);
+    const char *why = strstr(error->detail, "; ");
+    return why != NULL ? why + 2 : "";
+}
+
 /* One ready node is enough to work with; the others are given a short time to follow. */
 static bool wait_for_nodes(struct tool *tool, ndb_mgm_handle_t *mgm, struct wait_told *wait)
 {
@@ -162,9 +170,9 @@ static bool wait_for_nodes(struct tool *tool, ndb_mgm_handle_t *mgm, struct wait
         if (missing >= 0) return true;
         if (now_ms() < look_ms) continue;
         describe_nodes(tool, mgm, text, sizeof(text));
-        ndb_connection_error(tool->connection, &error); /* What this process knows of links. */
+        const char *why = why_no_node(tool, &error);
         wait_told_for(wait, "a data node of the cluster at %s: %s%s%s", tool_servers(tool), text,
-                      error.detail[0] != '\0' ? "; " : "", error.detail);
+                      why[0] != '\0' ? "; " : "", why);
         look_ms = now_ms() + LOOK_MS;
     }
     return false;
@@ -187,13 +195,13 @@ static void print_not_connected(struct tool *tool)
 static void print_not_ready(struct tool *tool)
 {
     ndb_error_t error;
+    const char *why = why_no_node(tool, &error);
 
-    ndb_connection_error(tool->connection, &error);
-    (void)fprintf(
-        stderr,
-        "Cluster nodes not ready in %u seconds%s%s.\n%s'ndb_mgm -e SHOW' tells what they do.\n",
-        TOOL_READY_MS / 1000, error.detail[0] != '\0' ? ": " : "", error.detail,
-        error.detail[0] != '\0' ? "" : "Start them; ");
+    (void)fprintf(stderr,
+                  "Cluster nodes not ready in %u seconds%s%s.\n"
+                  "%s'ndb_mgm -e SHOW' tells what they do.\n",
+                  TOOL_READY_MS / 1000, why[0] != '\0' ? ": " : "", why,
+                  why[0] != '\0' ? "" : "Start them; ");
 }
 
 static bool reach_cluster(struct tool *tool)

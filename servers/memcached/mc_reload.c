@@ -46,9 +46,8 @@ static void tell_unreachable(const char *connect_string, const ndb_error_t *erro
 {
     const char *where = connect_string[0] == '\0' ? "localhost:1186" : connect_string;
     if (error->code == 0 || error->code == NO_DATA_NODE) /* Its text is about transactions. */
-        mc_log("cluster at %s cannot be reached: no data node is ready%s%s%s", where,
-               error->detail[0] == '\0' ? "" : " (", error->detail,
-               error->detail[0] == '\0' ? "" : ")");
+        mc_log("cluster at %s cannot be reached: %s", where,
+               error->detail[0] == '\0' ? "no data node is ready" : error->detail);
     else
         mc_log("cluster at %s cannot be reached: error %d, %s%s%s%s", where, error->code,
                error->text, error->detail[0] == '\0' ? "" : " (", error->detail,

@@ -291,7 +291,7 @@ second make_durable
 second kill_nodes
 start_server default_role
 wait_text "server.$PORT" 'key prefix "far:" of role default_role is refused: cluster 1 at .* cannot be reached'
-want_text "server.$PORT" "cluster at $SECOND_CS cannot be reached: no data node is ready( \(no link to node [0-9]+ .*\))?\$"
+want_text "server.$PORT" "cluster at $SECOND_CS cannot be reached: no data node is ready(; no link to node [0-9]+ .*)?\$"
 want 1 "$BIN/ndb_memcached" -p 0 -s "$BOX/none.socket" -e "connectstring=127.0.0.1:1"
 want_text err 'cluster at 127.0.0.1:1 cannot be reached: error 4269, No connection to the management server; check that it runs \('
 reply "$PORT" 'set far:1 0 0 1\r\n1\r\nget near:1\r\n' "SERVER_ERROR this prefix is refused, see the server's log\nVALUE near:1 0 1\n2\nEND\n"
