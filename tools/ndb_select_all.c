@@ -267,6 +267,27 @@ static bool is_number(enum ndb_column_type type)
 }
 
 /* A column's value into `object`: integers as numbers with all their digits, all else as text. */
+/* Text that JSON can say itself, controls escaped: as it is, in output->text. Of a column whose
+ * content nobody has checked to be UTF-8 only ASCII is known to be. False: the value has other
+ * bytes. */
+static bool json_text(const struct output *output, uint32_t id, const char *value, uint32_t size)
+{
+    const struct ndb_column_info *column = &output->column[id];
+    bool utf8 = strncmp(column->collation, "utf8", 4) == 0;
+
+    if (!is_text(column->type) || size < column->prefix_bytes) return false;
+    value += column->prefix_bytes;
+    size -= column->prefix_bytes;
+    while (column->type == NDB_CHAR && size > 0 && value[size - 1] == ' ')
+        size--;
+    for (uint32_t i = 0; i < size; i++) {
+        if (value[i] == '\0' || (!utf8 && (unsigned char)value[i] > 0x7f)) return false;
+    }
+    memcpy(output->text, value, size);
+    output->text[size] = '\0';
+    return true;
+}
+
 static bool add_json_value(const struct settings *settings, const struct output *output,
                            uint32_t id, const struct ndb_scan *scan, cJSON *object)
 {
@@ -277,7 +298,8 @@ static bool add_json_value(const struct settings *settings, const struct output 
 
     if (ndb_scan_value(scan, id, &value, &size) != 0) return false;
     if (value == NULL) return cJSON_AddNullToObject(object, column->name) != NULL;
-    if (ndb_value_print(output->table, id, value, size, flags, output->text,
+    if (!json_text(output, id, value, size) &&
+        ndb_value_print(output->table, id, value, size, flags, output->text,
                         output->text_size + 1) < 0)
         return false;
     return is_number(column->type)

@@ -174,6 +174,13 @@ want_text out '^a \| b \| c \| ROWID \| GCI$'
 want_text out '^3 \| .* \| -1 \| \[ fragment: [01] page: [0-9]+ index: [0-9]+ \] \| [1-9][0-9]*$'
 want 0 "$BIN/ndb_select_all" -d test --nodata --gci -h 0 three
 [ "$(grep -cE '^[1-9][0-9]*$' "$BOX/out")" = 3 ] || fail "three GCIs expected: $(cat "$BOX/out")"
+want 0 "$BIN/ndb_create_table" --execute="CREATE TABLE test.controls (a INT NOT NULL PRIMARY KEY, t VARCHAR(20))"
+printf '1\tnl\\nx\n2\t0x6E6C0A78\n' >"$BOX/controls.tsv" # Two values that are told apart.
+want 0 "$BIN/ndb_import" test "$BOX/controls.tsv"
+want 0 "$BIN/ndb_select_all" -d test --format=json controls
+want_text out '"t": ?"nl\\nx"'
+want_text out '"t": ?"0x6E6C0A78"'
+want 0 "$BIN/ndb_drop_table" -d test controls
 want 0 "$BIN/ndb_select_all" -d test --format=json -x --rowid three
 want_text out '^\{"a":1,"b":"0x78","c":9007199254740993,"ROWID":\{"fragment":[0-9]+,"page":[0-9]+,"index":[0-9]+\}\}$'
 want_text out '^\{"a":2,"b":null,"c":null,'
