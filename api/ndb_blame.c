@@ -68,6 +68,18 @@ static const struct table_column *too_long(const struct ndb_record *record, cons
     return only;
 }
 
+/* The same for a value that the column does not take. */
+static const struct table_column *wrong(const struct ndb_record *record, const void *row)
+{
+    const struct table_column *only = NULL;
+    for (uint32_t i = 0; row != NULL && i < record->count; i++) {
+        if (record_check(&record->field[i], row) == 0) continue;
+        if (only != NULL) return NULL;
+        only = record->field[i].column;
+    }
+    return only;
+}
+
 /* Sets an error about the table, and about the column unless that is NULL. */
 static int tell(struct error_slot *slot, uint32_t code, const struct api_table *table,
                 const struct table_column *column, const char *what)
@@ -94,6 +106,11 @@ void blame_record(struct error_slot *slot, uint32_t code, const struct ndb_recor
         break;
     case ERR_VALUE_TOO_LONG:
         column = too_long(record, row);
+        break;
+    case ERR_VALUE_LENGTH: /* Those are found by a data node. */
+    case ERR_VALUE_INVALID:
+    case ERR_VALUE_OUT_OF_RANGE:
+        column = wrong(record, row);
         break;
     case ERR_RECORD_NOT_KEY:
         column = missing_key(record);

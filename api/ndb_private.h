@@ -96,6 +96,8 @@ uint32_t record_pack_read(const struct ndb_record *record, const uint8_t *mask, 
 /* Does the row say that the column is NULL; does the member hold no more than the column does? */
 bool record_is_null(const struct record_field *field, const void *row);
 bool record_fits(const struct record_field *field, const void *row);
+/* What a data node will say of the member's value: 0, or an error number. */
+uint32_t record_check(const struct record_field *field, const void *row);
 /* A row's pairs into the application's row. 0 or an error number. */
 uint32_t record_unpack(const struct ndb_record *record, const uint32_t *pairs, uint32_t words,
                        void *row);

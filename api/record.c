@@ -325,6 +325,18 @@ bool record_fits(const struct record_field *field, const void *row)
     return true;
 }
 
+uint32_t record_check(const struct record_field *field, const void *row)
+{
+    if (member_is_null(field, row)) return 0;
+    uint32_t *stored = malloc((size_t)words_of(field->size_max) * 4u + 4u);
+    if (stored == NULL) return 0; /* Nobody knows. */
+    uint32_t size = store_member(field, row, stored);
+    uint32_t error =
+        size == 0 ? ERR_VALUE_TOO_LONG : column_check(&field->column->format, stored, size);
+    free(stored);
+    return error;
+}
+
 /* False: this row cannot say NULL. */
 static bool set_null(const struct record_field *field, uint8_t *row, bool null)
 {

@@ -166,6 +166,11 @@ static void columns_that_may_be_meant(void **state)
              count == 3 ? "table d.t, column u" : "table d.t");
         ndb_record_release(record);
     }
+    row.text[0] = '\xff'; /* Not UTF-8, which a data node finds. */
+    row.text[1] = '\0';
+    blame_record(&s->ndb.error, ERR_VALUE_INVALID, s->record, &row, true);
+    says(ndb_error(&s->ndb), ERR_VALUE_INVALID, "table d.t, column text");
+    strcpy(row.text, "thirteen bytes");
     blame_record(&s->ndb.error, ERR_VALUE_TOO_LONG, s->record, &row, true);
     says(ndb_error(&s->ndb), ERR_VALUE_TOO_LONG, "table d.t, column text");
 }
