@@ -99,12 +99,10 @@ static uint32_t say(const struct table_def *def, const struct table_column *colu
                     const char *what, char fault[RANGE_FAULT_SIZE])
 {
     char type[SQL_TYPE_TEXT_SIZE];
-    ndb_error_t known;
     if (error == 0) return 0;
     sql_type_text(&column->format, type);
-    ndb_error_lookup((int32_t)error, &known);
-    snprintf(fault, RANGE_FAULT_SIZE, "column %.64s is %s: %s", table_column_name(def, column),
-             type, what[0] != 0 ? what : known.text);
+    snprintf(fault, RANGE_FAULT_SIZE, "column %.64s is %s%s%s", table_column_name(def, column),
+             type, what[0] != 0 ? ": " : "", what);
     return error;
 }
 

@@ -101,7 +101,7 @@ static bool need_column(struct where *w, uint32_t *column)
     const struct table_column *found = table_def_find(w->def, name, (uint32_t)strlen(name));
     if (found == NULL) {
         w->p.token = token;
-        return sql_fail(&w->p, ERR_NO_SUCH_COLUMN, "the table has no such column");
+        return sql_fail(&w->p, ERR_NO_SUCH_COLUMN, "");
     }
     *column = found->id;
     return true;

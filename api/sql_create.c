@@ -167,8 +167,7 @@ static bool read_key_list(struct parser *p, uint32_t flag, bool may_be_empty)
     do {
         if (!need_name(p, &name, "a column name")) return false;
         struct column *column = find_column(p, &name);
-        if (column == NULL)
-            return fail_at(p, &name, ERR_NO_SUCH_COLUMN, "the table has no such column");
+        if (column == NULL) return fail_at(p, &name, ERR_NO_SUCH_COLUMN, "");
         if ((column->flags & flag) != 0)
             return fail_at(p, &name, ERR_KEY_TWICE, "the column is named twice in the key");
         column->flags |= flag;
@@ -261,9 +260,7 @@ static bool read_type(struct parser *p, struct column *column)
     const struct sql_type *type = sql_type_find(&word);
 
     if (type == NULL) return expected(p, "a column type");
-    if (type->type == COLUMN_UNDEFINED)
-        return fail_at(p, &word, ERR_COLUMN_TYPE_UNSUPPORTED,
-                       "this type is not stored by this system, use varbinary or varchar");
+    if (type->type == COLUMN_UNDEFINED) return fail_at(p, &word, ERR_COLUMN_TYPE_UNSUPPORTED, "");
     next(p);
     column->format = (struct column_format){.type = type->type, .length = 1};
     if (type->type == COLUMN_DECIMAL) column->format.precision = DECIMAL_DIGITS_DEFAULT;
@@ -375,8 +372,7 @@ static bool read_column(struct parser *p)
     bool more = true;
 
     if (!need_name(p, &name, "a column name or PRIMARY KEY")) return false;
-    if (find_column(p, &name) != NULL)
-        return fail_at(p, &name, ERR_COLUMN_REPEATED, "this column exists already");
+    if (find_column(p, &name) != NULL) return fail_at(p, &name, ERR_COLUMN_REPEATED, "");
     if (p->column_count == TABLE_COLUMNS_MAX)
         return fail_at(p, &name, ERR_TOO_MANY_COLUMNS, "a table has at most 512 columns");
     struct column *column = &p->columns[p->column_count];
@@ -685,9 +681,7 @@ static bool finish_index(struct parser *p, const struct index *index, struct tab
 
     for (uint32_t i = 0; i < index->column_count; i++) {
         const struct column *column = find_column(p, &index->columns[i]);
-        if (column == NULL)
-            return fail_at(p, &index->columns[i], ERR_NO_SUCH_COLUMN,
-                           "the table has no such column");
+        if (column == NULL) return fail_at(p, &index->columns[i], ERR_NO_SUCH_COLUMN, "");
         columns[i] = (uint16_t)(column - p->columns);
     }
     uint32_t name_size = size > INDEX_NAME_MAX ? INDEX_NAME_MAX + 1 : (uint32_t)size;
@@ -729,8 +723,7 @@ static bool finish(struct parser *p, struct table_def *def)
 
     if (!finish_name(p, def)) return false;
     if (!p->key_written)
-        return fail_at(p, &p->table, ERR_PRIMARY_KEY_MISSING,
-                       "the table needs a primary key: add PRIMARY KEY (column, ...)");
+        return fail_at(p, &p->table, ERR_PRIMARY_KEY_MISSING, "add PRIMARY KEY (column, ...)");
     if (p->fragment_count != 0 && p->balance_written)
         return fail_at(p, &p->table, ERR_FRAGMENT_COUNT,
                        "give either PARTITIONS or PARTITION_BALANCE");

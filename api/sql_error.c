@@ -48,6 +48,7 @@ void sql_error_at(const char *text, const struct sql_token *token, uint32_t code
     locate(text, token->start, error);
     show(token, word);
     error->code = code;
-    snprintf(error->text, sizeof(error->text), "at %s: %s", word,
-             token->kind == SQL_BAD ? token->problem : what);
+    if (token->kind == SQL_BAD) what = token->problem;
+    snprintf(error->text, sizeof(error->text), "at %s%s%s", word, what[0] != '\0' ? ": " : "",
+             what);
 }

@@ -202,12 +202,15 @@ void tool_print_sql_error(const ndb_error_t *error, const struct ndb_sql_error *
         return;
     }
     struct place place = find_place(where, all, statement);
-    bool repeated = strstr(where->message, error->text) != NULL;
+    const char *rest = strstr(where->message, error->text); /* It is said once, in front. */
+    int before = (int)(rest != NULL ? rest - where->message : (ptrdiff_t)strlen(where->message));
 
+    rest = rest != NULL ? rest + strlen(error->text) : "";
+    while (before > 0 && strchr(": ", where->message[before - 1]) != NULL)
+        before--;
     (void)fflush(stdout);
-    (void)fprintf(stderr, "%d: %s%sline %u, column %u: %s\n", error->code,
-                  repeated ? "" : error->text, repeated ? "" : ": ", place.line, place.column,
-                  where->message);
+    (void)fprintf(stderr, "%d: %s: line %u, column %u: %.*s%s\n", error->code, error->text,
+                  place.line, place.column, before, where->message, rest);
     print_place(&place);
 }
 

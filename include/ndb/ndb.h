@@ -292,7 +292,8 @@ NDB_API void ndb_table_invalidate(ndb_t *ndb, const char *name);
    there. */
 struct ndb_sql_error {
     uint32_t line, column; /* From 1; 0 = no position. */
-    char message[256];     /* Without the position, which the error's detail begins with. */
+    char message[256];     /* "at 'WORD'", and what the error's text does not say; without the
+                              position, which the error's detail begins with. */
 };
 /* Executes one CREATE TABLE statement. A table name without database gets the ndb_t's. `where` may
    be NULL; else it tells what is wrong with the statement. With AUTO_INCREMENT = n numbers begin at

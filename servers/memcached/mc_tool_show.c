@@ -126,7 +126,7 @@ static void show_others(const struct mc_tables *tables)
                mc_rows_text(clusters, i, CLUSTER_RTT));
     }
     for (uint32_t i = 0; i < servers->count; i++)
-        printf("Server %s on %s: role %s since %s\n", mc_rows_text(servers, i, SIGN_ON_NODE),
+        printf("Server %s on %s: role %s, signed on %s\n", mc_rows_text(servers, i, SIGN_ON_NODE),
                mc_rows_text(servers, i, SIGN_ON_HOST), mc_rows_text(servers, i, SIGN_ON_ROLE),
                shown_time(mc_rows_text(servers, i, SIGN_ON_TIME), time, sizeof(time)));
 }

@@ -140,7 +140,7 @@ want_text out '^stamp: all is right$'
 want 1 "$BIN/mc_config_client" "$CS" stamp nobody
 want 0 "$BIN/mc_config_client" "$CS" sign_on db-only
 want 0 "$CONFIG" show
-want_text out '^Server 77 on second\.example: role db-only since 20[0-9-]+ [0-9:]+ UTC$'
+want_text out '^Server 77 on second\.example: role db-only, signed on 20[0-9-]+ [0-9:]+ UTC$'
 [ "$(grep -c '^Server' "$BOX/out")" -eq 1 ] || fail "signed on twice"
 
 run "$CONFIG" show >/dev/full 2>"$BOX/err" && fail "show into a full file succeeds"
