@@ -206,8 +206,8 @@ static int claim_cluster(struct process *process)
 static bool may_pass(int code)
 {
     return code == NDB_MGM_COULD_NOT_CONNECT || code == NDB_MGM_SERVER_NOT_CONNECTED ||
-           code == NDB_MGM_ILLEGAL_SERVER_REPLY ||
-           code == NDB_MGM_GET_CONFIG_FAILED || code == NDB_MGM_CONFIG_CHANGE_FAILED;
+           code == NDB_MGM_ILLEGAL_SERVER_REPLY || code == NDB_MGM_GET_CONFIG_FAILED ||
+           code == NDB_MGM_CONFIG_CHANGE_FAILED;
 }
 
 /* Says what is waited for, and again when the reason changes. */

@@ -15,7 +15,7 @@ struct console {
     int retries;
     char prompt[128];
     char servers[1024]; /* The connect string, "" = the environment's. */
-    int status; /* Error of the last command that failed, 0 = none. */
+    int status;         /* Error of the last command that failed, 0 = none. */
 };
 
 #define CONSOLE_PROMPT      "ndb_mgm> "
