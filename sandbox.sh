@@ -30,6 +30,17 @@ END
 
 say() { printf '\n== %s\n' "$*"; }
 
+# Who may not write here is told so before anything happens: it is somebody else's cluster.
+may_write() {
+    local directory
+    for directory in "$PWD" "$BOX" "$BOX/mgm" "$PWD/build"; do
+        if [ -e "$directory" ] && [ ! -w "$directory" ]; then
+            echo "$directory cannot be written by you ($(id -un)); it belongs to $(stat -c %U "$directory"). Clone the project for yourself." >&2
+            exit 1
+        fi
+    done
+}
+
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
 }
@@ -133,7 +144,13 @@ export NDB_CONNECTSTRING
 exec "$BIN/\$(basename "\$0")" "\$@"
 END
     chmod +x "$BOX/bin/.run"
-    for program in "$BIN"/*; do ln -sf .run "$BOX/bin/$(basename "$program")"; done
+    rm -f "$BOX"/bin/*
+    for program in "$BIN"/*; do
+        case $program in
+        *_client | *_page | *_pages) ;; # They are of the demo, and make the documents.
+        *) ln -sf .run "$BOX/bin/$(basename "$program")" ;;
+        esac
+    done
 }
 
 write_config() {
@@ -177,13 +194,47 @@ HostName=127.0.0.1
 END
 }
 
+# A log of 64 MB for each LDM thread of both nodes, of which there are no more than CPUs; and the rest.
+check_room() {
+    local ldms needed free
+    ldms=$(nproc)
+    [ "$ldms" -le 8 ] || ldms=8
+    needed=$((2 * (64 * ldms + 50)))
+    free=$(df --output=avail -m "$BOX" | tail -n 1 | tr -d ' ')
+    [ -d "$BOX/node1/ndb_1_fs" ] || [ "$free" -ge "$needed" ] || {
+        echo "$BOX has $free MB of room, and a new cluster takes up to $needed MB: make room there first." >&2
+        exit 1
+    }
+}
+
+# What the nodes that are not up have said last.
+last_words() {
+    local node log
+    for node in 1 2; do
+        for log in "$BOX/node$node/ndb_${node}_error.log" "$BOX/node$node/ndb_${node}_out.log"; do
+            [ -s "$log" ] || continue
+            printf '\nThe end of %s:\n' "$log"
+            tail -n 6 "$log"
+        done
+    done
+}
+
 # Starts what does not run: all three, or those that were killed.
 start_cluster() {
+    local port
     if [ "$(living)" = 0 ] || [ ! -f "$BOX/connectstring" ]; then
         write_config
+        check_room
         say "Starting one management node and two data nodes"
     else
         say "Starting what is not running any more of one management node and two data nodes"
+        port=$(connect_string)
+        port=${port#*:}
+        if ! alive "${PID_FILES[0]}" && [ "$(free_port "$port")" != "$port" ]; then
+            echo "Another program has taken the management server's port, $port. The data nodes run without it:" >&2
+            echo "./sandbox.sh stop, then ./sandbox.sh start, which takes another port and has all data again." >&2
+            exit 1
+        fi
     fi
     # The first management server of a directory says that a new cluster begins, which it does here.
     alive "${PID_FILES[0]}" || "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --config-dir="$BOX/mgm" \
@@ -192,17 +243,25 @@ start_cluster() {
     for node in 1 2; do
         alive "${PID_FILES[$node]}" || "$BIN/ndbmtd" --ndb-connectstring="$(connect_string)" --ndb-nodeid="$node"
     done
-    "$BIN/ndb_waiter" --ndb-connectstring="$(connect_string)" --timeout=60
+    "$BIN/ndb_waiter" --ndb-connectstring="$(connect_string)" --timeout=60 || {
+        last_words
+        exit 1
+    }
 }
 
-# gone PID_FILE SECONDS: waits until its process has ended.
+# gone PID_FILE SECONDS: waits until its process has ended, and says so when that takes long.
 gone() {
-    for _ in $(seq $(($2 * 10))); do
+    local tenth
+    for tenth in $(seq $(($2 * 10))); do
         alive "$1" || return 0
+        [ $((tenth % 50)) -ne 0 ] || echo "pid $(cat "$1") has not ended yet"
         sleep 0.1
     done
     return 1
 }
+
+# One that hangs is as good as none.
+answers() { timeout 10 "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e SHOW >/dev/null 2>&1; }
 
 # Ends the script when a process cannot be ended: it is still found by its pid file, and its files stay.
 stop_cluster() {
@@ -211,17 +270,19 @@ stop_cluster() {
         echo "The cluster is not running."
         return
     fi
-    if running; then
+    if running && answers; then
         "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHUTDOWN" || true
-    else # The management server was killed: the data nodes stop in good order by themselves.
+    else # The data nodes stop in good order by themselves.
+        echo "No management server answers: the data nodes are stopped without it."
+        if alive "${PID_FILES[0]}"; then kill -KILL "$(cat "${PID_FILES[0]}")"; fi
         for pid_file in "${PID_FILES[@]}"; do
             if alive "$pid_file"; then kill "$(cat "$pid_file")"; fi
         done
     fi
     for pid_file in "${PID_FILES[@]}"; do
         if ! gone "$pid_file" 30; then
-            echo "pid $(cat "$pid_file") did not stop in 30 s; ending it"
-            kill "$(cat "$pid_file")" 2>/dev/null || true
+            echo "pid $(cat "$pid_file") did not stop in 30 s; it is killed"
+            kill -KILL "$(cat "$pid_file")" 2>/dev/null || true
             if ! gone "$pid_file" 10; then
                 echo "pid $(cat "$pid_file") does not end; nothing is removed" >&2
                 exit 1
@@ -400,6 +461,13 @@ The cluster runs at $(connect_string). Try:
 END
 }
 
+if [ $# -gt 1 ]; then
+    echo "./sandbox.sh $1 takes nothing more: $2" >&2
+    exit 2
+fi
+case "${1:-}" in
+start | demo | stop | test | clean) may_write ;;
+esac
 case "${1:-}" in
 start)
     build_programs
@@ -431,10 +499,7 @@ status)
         esac
         exit 1
     fi
-    "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHOW"
-    "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "ALL STATUS"
-    "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "ALL REPORT MEMORY"
-    "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "ALL REPORT CHECKPOINT"
+    "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHOW; ALL STATUS; ALL REPORT MEMORY; ALL REPORT CHECKPOINT"
     ;;
 demo) demo ;;
 stop) stop_cluster ;;
@@ -453,8 +518,14 @@ clean)
     stop_cluster
     rm -rf "$BOX" build
     ;;
+-h | --help | help) usage ;;
+'')
+    usage >&2
+    exit 2
+    ;;
 *)
-    usage
+    echo "There is no command $1." >&2
+    usage >&2
     exit 2
     ;;
 esac
