@@ -158,9 +158,9 @@ static bool is_foreign_section(struct build *build, uint32_t index)
     size_t length = strcspn(section->name, " \t");
     const char *rest = section->name + length + strspn(section->name + length, " \t");
 
-    if (is_name(section->name, length, "shm")) {
+    if (is_name(section->name, length, "shm") || is_name(section->name, length, "sci")) {
         config_report_add(build->report, false, build->file, section->line, section->name, "",
-                          "it has no effect: processes of one host talk over TCP");
+                          "it has no effect: all processes talk over TCP");
         return true;
     }
     if (!is_name(section->name, length, "computer")) return false;
@@ -191,7 +191,7 @@ static void find_kinds(struct build *build)
             (out->kind == CONFIG_SYSTEM && out->is_default)) {
             COMPLAIN(build, section->line, section->name, "",
                      "unknown section (allowed: ndbd, ndb_mgmd, mysqld, tcp, each also with "
-                     "\"default\", and system)");
+                     "\"default\", system, computer)");
             out->kind = CONFIG_NONE;
         } else if (out->is_default && default_line[out->kind] != 0) {
             COMPLAIN(build, section->line, section->name, "",
@@ -306,6 +306,23 @@ static void check_once(struct build *build, const char *section, const struct in
         COMPLAIN(build, pairs[index].line, section, name,
                  "given twice in this section, first in line %u (allowed: once)", pairs[i].line);
         return;
+    }
+}
+
+/* What nodes' ids were called in old files. */
+static void rename_id(struct build *build, uint32_t index)
+{
+    const struct ini_section *section = &build->ini.sections[index];
+    enum config_kind kind = build->sections[index].kind;
+
+    for (uint32_t i = 0; has_computer(kind) && i < section->pair_count; i++) {
+        struct ini_pair *pair = &build->ini.pairs[section->first_pair + i];
+        char *name = strcasecmp(pair->name, "Id") == 0 ? strdup("NodeId") : NULL;
+        if (name == NULL) continue;
+        config_report_add(build->report, false, build->file, pair->line, config_kind_name(kind),
+                          pair->name, "it is taken for NodeId, as this is called now");
+        free(pair->name);
+        pair->name = name;
     }
 }
 
@@ -538,6 +555,8 @@ static void build_all(struct build *build)
         return;
     }
     find_kinds(build);
+    for (uint32_t i = 0; i < build->ini.section_count; i++)
+        rename_id(build, i);
     for (uint32_t i = 0; i < build->ini.section_count; i++) {
         if (build->sections[i].kind != CONFIG_NONE) check_names(build, i);
         if (build->sections[i].computer) check_computer(build, i);

@@ -264,6 +264,23 @@ static void old_files_are_read(void **unused)
     }
 }
 
+/* Nodes had an Id before they had a NodeId; [computer] has one still. */
+static void an_id_is_a_node_id(void **unused)
+{
+    static const char text[] = "[computer]\nId=9\nHostName=10.0.0.1\n[mgm]\nid=41\n[db]\nId=7\n"
+                               "NoOfReplicas=1\nExecuteOnComputer=9\n[api]\nID=8\n[sci default]\n";
+    struct config_report report = {.lines = NULL};
+    struct cluster_config *config = config_parse_text(text, sizeof text - 1, "c.ini", &report);
+    (void)unused;
+    assert_non_null(config);
+    assert_int_equal(report.count, 4); /* Three ids, and [sci]. */
+    assert_int_equal(config_section_kind(config_node(config, 41)), CONFIG_MGMD);
+    assert_int_equal(config_section_kind(config_node(config, 7)), CONFIG_NDBD);
+    assert_int_equal(config_section_kind(config_node(config, 8)), CONFIG_API);
+    config_report_clear(&report);
+    config_free(config);
+}
+
 /* Hosts by the labels of [computer] sections, which may stand anywhere; links by shared memory. */
 static void computers_have_hosts(void **unused)
 {
@@ -489,6 +506,7 @@ int main(void)
         cmocka_unit_test(a_late_arbitrator_is_told_of),
         cmocka_unit_test(what_has_no_effect_is_told),
         cmocka_unit_test(old_files_are_read),
+        cmocka_unit_test(an_id_is_a_node_id),
         cmocka_unit_test(computers_have_hosts),
         cmocka_unit_test(binary_form_keeps_everything),
         cmocka_unit_test(every_cut_and_flip_is_refused),

@@ -45,11 +45,12 @@ static const struct wrong wrong[] = {
     {REST "garbage", "c.ini:5: [mysqld]: the line is neither [section] nor name=value"},
     /* Sections. */
     {REST "[ndbdd]\n", "c.ini:5: [ndbdd]: unknown section (allowed: ndbd, ndb_mgmd, mysqld, tcp, "
-                       "each also with \"default\", and system)"},
+                       "each also with \"default\", system, computer)"},
     {REST "[]\n", "c.ini:5: []: unknown section (allowed: ndbd, ndb_mgmd, mysqld, tcp, each also "
-                  "with \"default\", and system)"},
-    {REST "[ndbd defaults]\n", "c.ini:5: [ndbd defaults]: unknown section (allowed: ndbd, "
-                               "ndb_mgmd, mysqld, tcp, each also with \"default\", and system)"},
+                  "with \"default\", system, computer)"},
+    {REST "[ndbd defaults]\n",
+     "c.ini:5: [ndbd defaults]: unknown section (allowed: ndbd, "
+     "ndb_mgmd, mysqld, tcp, each also with \"default\", system, computer)"},
     {REST "[computer default]\n", "c.ini:5: [computer default]: there are no defaults for "
                                   "computers (allowed: [computer] with Id and HostName)"},
     {REST "[computer x]\n", "c.ini:5: [computer x]: unknown section (allowed: [computer] with Id "
@@ -72,8 +73,9 @@ static const struct wrong wrong[] = {
                                    "with Id=a and a HostName (or give the node's HostName)"},
     {REST "HostName=x\nExecuteOnComputer=a\n[computer]\nId=a\nHostName=h\n",
      "c.ini:6: [mysqld] ExecuteOnComputer: HostName is given too (allowed: one of them)"},
-    {REST "[system default]\n", "c.ini:5: [system default]: unknown section (allowed: ndbd, "
-                                "ndb_mgmd, mysqld, tcp, each also with \"default\", and system)"},
+    {REST "[system default]\n",
+     "c.ini:5: [system default]: unknown section (allowed: ndbd, "
+     "ndb_mgmd, mysqld, tcp, each also with \"default\", system, computer)"},
     {"[ndbd default]\n[db default]\n" REST, "c.ini:2: [db default]: second default section of this "
                                             "kind, the first is in line 1 (allowed: one)"},
     {"[system]\n[system]\n" REST,
