@@ -6,12 +6,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include "ndb/ndb.h"
 
 uint8_t *file_tool_read(const char *name, size_t least, size_t *size)
 {
+    struct stat status;
     FILE *file = fopen(name, "rb");
     long end = -1;
-    if (file != NULL && fseek(file, 0, SEEK_END) == 0) end = ftell(file);
+    if (file != NULL && fstat(fileno(file), &status) == 0 && S_ISDIR(status.st_mode))
+        errno = EISDIR;
+    else if (file != NULL && fseek(file, 0, SEEK_END) == 0)
+        end = ftell(file);
     if (end < 0) {
         fprintf(stderr, "%s: %s\n", name, strerror(errno));
         if (file != NULL) fclose(file);
@@ -20,14 +26,20 @@ uint8_t *file_tool_read(const char *name, size_t least, size_t *size)
     rewind(file);
     *size = (size_t)end;
     /* One more: an empty file is no lack of memory. */
+    errno = 0;
     uint8_t *bytes = calloc(1, (*size < least ? least : *size) + 1u);
     if (bytes == NULL || fread(bytes, 1, *size, file) != *size) {
-        fprintf(stderr, "%s: could not be read\n", name);
+        fprintf(stderr, "%s: %s\n", name, strerror(errno));
         free(bytes);
         bytes = NULL;
     }
     fclose(file);
     return bytes;
+}
+
+void file_tool_version(FILE *stream, struct argp_state *state)
+{
+    fprintf(stream, "%s %s\n", state->name, NDB_CLIENT_VERSION_STRING);
 }
 
 void file_tool_fault(const char *name, uint64_t offset, const char *text)
@@ -71,11 +83,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         arguments->count = state->argc - state->next;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_usage(state);
+        argp_error(state, "name a file, or several");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
+}
+
+int file_tool_end(const char *program, int status)
+{
+    const char *slash = strrchr(program, '/');
+    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+    fprintf(stderr, "%s: output: %s\n", slash != NULL ? slash + 1 : program, strerror(errno));
+    return 1;
 }
 
 int file_tool_main(int argc, char **argv, const char *about,
@@ -89,9 +109,9 @@ int file_tool_main(int argc, char **argv, const char *about,
     struct arguments arguments = {0};
     bool good = true;
     argp_err_exit_status = 2;
+    argp_program_version_hook = file_tool_version;
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     for (int i = 0; i < arguments.count; i++)
         good = print(arguments.files[i], arguments.check) && good;
-    if (fflush(stdout) != 0) return 1;
-    return good ? 0 : 1;
+    return file_tool_end(argv[0], good ? 0 : 1);
 }

@@ -45,7 +45,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         tool->file_count = state->argc - state->next;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_usage(state);
+        argp_error(state, "name a file, or several");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -188,7 +188,7 @@ static void data_read(struct tool *tool, const char *name, FILE *file, struct lc
     enum lcp_fault fault = lcp_reader_finish(reader);
     if (ferror(file) || fault != LCP_GOOD) {
         fault_print(tool, name, reader->offset,
-                    ferror(file) ? "cannot be read" : lcp_fault_text(fault));
+                    ferror(file) ? strerror(errno) : lcp_fault_text(fault));
         return;
     }
     if (tool->check) return;
@@ -232,6 +232,7 @@ int main(int argc, char **argv)
     struct lcp_reader reader = {.part = malloc(LCP_PART_MAX), .raw = malloc(LCP_RAW_MAX)};
     void *unzip = malloc(lcp_unzip_size());
     argp_err_exit_status = 2;
+    argp_program_version_hook = file_tool_version;
     argp_parse(&argp, argc, argv, 0, NULL, &tool);
     if (reader.part == NULL || reader.raw == NULL || unzip == NULL) return 1;
     reader.unzip = lcp_unzip_init(unzip, lcp_unzip_size());
@@ -240,5 +241,5 @@ int main(int argc, char **argv)
     free(reader.part);
     free(reader.raw);
     free(unzip);
-    return tool.faults > 0 ? 1 : 0;
+    return file_tool_end(argv[0], tool.faults > 0 ? 1 : 0);
 }

@@ -11,12 +11,16 @@
 
 #include <cjson/cJSON.h>
 
+#include "ndb/mgm.h"
+#include "ndb/ndb.h"
+
 enum class_number {
 #define NDB_ERROR_CLASS(code, number, status, name) CLASS_##code = number,
 #include "ndb/error_classes.def"
 #undef NDB_ERROR_CLASS
 };
 
+#define EXIT_USAGE       2
 #define STATUS_SUCCESS   "Success"
 #define STATUS_TEMPORARY "Temporary error"
 #define STATUS_PERMANENT "Permanent error"
@@ -58,6 +62,13 @@ static const struct help_text helps[] = {
 #undef NDB_ERROR_HELP
 };
 
+/* The management client's: its tools print them for an order as a whole. */
+static const struct help_text orders[] = {
+#define MGM_HELP(number, cause, cure) {number, cause, cure},
+#include "ndb/mgm_help.def"
+#undef MGM_HELP
+};
+
 struct exit_text {
     uint32_t number;
     const char *name;
@@ -74,7 +85,7 @@ static const struct exit_text exits[] = {
 /* What is known about one code, from either list. */
 struct meaning {
     uint32_t number;
-    const char *kind; /* "error" or "exit" */
+    const char *kind; /* "error", "exit" or "management" */
     const char *name;
     const char *text;
     const char *status;
@@ -98,9 +109,24 @@ static const struct argp_option options[] = {
     {0},
 };
 
+/* A decimal number and nothing else. */
+static bool read_code(const char *text, uint32_t *code)
+{
+    char *end;
+
+    errno = 0;
+    unsigned long value = strtoul(text, &end, 10);
+    if (errno != 0 || end == text || *end != 0 || text[0] < '0' || text[0] > '9' ||
+        value > UINT32_MAX)
+        return false;
+    *code = (uint32_t)value;
+    return true;
+}
+
 static error_t read_option(int key, char *argument, struct argp_state *state)
 {
     struct settings *settings = state->input;
+    uint32_t code;
 
     switch (key) {
     case 's':
@@ -118,6 +144,10 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARGS:
         settings->first_code = state->next;
+        for (int i = state->next; i < state->argc; i++) {
+            if (!read_code(state->argv[i], &code))
+                argp_error(state, "Illegal ndb error code: %s", state->argv[i]);
+        }
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "give at least one error code");
@@ -161,18 +191,16 @@ static bool find_exit(uint32_t number, struct meaning *meaning)
     return false;
 }
 
-/* A decimal number and nothing else. */
-static bool read_code(const char *text, uint32_t *code)
+static bool find_order(uint32_t number, struct meaning *meaning)
 {
-    char *end;
-
-    errno = 0;
-    unsigned long value = strtoul(text, &end, 10);
-    if (errno != 0 || end == text || *end != 0 || text[0] < '0' || text[0] > '9' ||
-        value > UINT32_MAX)
-        return false;
-    *code = (uint32_t)value;
-    return true;
+    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+        if (orders[i].number != number) continue;
+        *meaning = (struct meaning){
+            number,       "management",      "",        ndb_mgm_error_message((int)number),
+            "Management", "Console or tool", &orders[i]};
+        return true;
+    }
+    return false;
 }
 
 static void print_text(const struct settings *settings, const struct meaning *meaning)
@@ -205,6 +233,11 @@ static bool add_json(cJSON *list, const struct meaning *meaning)
              cJSON_AddStringToObject(entry, "cure", meaning->help->cure) != NULL));
 }
 
+static void print_version(FILE *stream, struct argp_state *state)
+{
+    (void)fprintf(stream, "%s %s\n", state->name, NDB_CLIENT_VERSION_STRING);
+}
+
 int main(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -217,14 +250,16 @@ int main(int argc, char **argv)
     struct settings settings = {0};
     int status = EXIT_SUCCESS;
 
-    argp_err_exit_status = 2;
+    argp_err_exit_status = EXIT_USAGE;
+    argp_program_version_hook = print_version;
     argp_parse(&argp, argc, argv, 0, NULL, &settings);
     cJSON *list = cJSON_CreateArray();
     for (int i = settings.first_code; i < argc; i++) {
         struct meaning meaning;
         uint32_t code;
         if (!read_code(argv[i], &code) ||
-            (!find_error(code, &meaning) && !find_exit(code, &meaning))) {
+            (!find_error(code, &meaning) && !find_exit(code, &meaning) &&
+             !find_order(code, &meaning))) {
             fprintf(stderr, "Illegal ndb error code: %s\n", argv[i]);
             status = EXIT_FAILURE;
         } else if (!settings.json) {
@@ -240,5 +275,9 @@ int main(int argc, char **argv)
         cJSON_free(text);
     }
     cJSON_Delete(list);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "ndb_perror: output: %s\n", strerror(errno));
+        return EXIT_FAILURE;
+    }
     return status;
 }

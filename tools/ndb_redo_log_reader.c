@@ -49,7 +49,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         reader->file_count = state->argc - state->next;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_usage(state);
+        argp_error(state, "name a file, or several");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -176,12 +176,12 @@ int main(int argc, char **argv)
     struct reader reader = {0};
     bool good = true;
     argp_err_exit_status = 2;
+    argp_program_version_hook = file_tool_version;
     argp_parse(&argp, argc, argv, 0, NULL, &reader);
     for (int i = 0; i < reader.file_count; i++)
         good = read_file(&reader, reader.files[i]) && good;
     printf(reader.json ? "{\"sum\":{\"pages\":%u,\"records\":%llu,\"damaged\":%u}}\n"
                        : "%u pages, %llu records, %u damaged\n",
            reader.pages, (unsigned long long)reader.record_count, reader.faults);
-    if (fflush(stdout) != 0) return 1;
-    return good && reader.faults == 0 ? 0 : 1;
+    return file_tool_end(argv[0], good && reader.faults == 0 ? 0 : 1);
 }

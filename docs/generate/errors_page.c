@@ -131,43 +131,16 @@ static void print_errors(void)
 /* Numbers of the management client (ndb/mgm.h): what a console or a program says of an order as a
  * whole; the line below it says why. */
 static const struct help orders[] = {
-    {NDB_MGM_ILLEGAL_CONNECT_STRING,
-     "The connect string is not host[:port][,host[:port]...][,nodeid=N].",
-     "Correct it, or NDB_CONNECTSTRING."},
-    {NDB_MGM_ILLEGAL_SERVER_REPLY,
-     "What answered is no management server, or one of another version.",
-     "Check address and port."},
-    {NDB_MGM_OUT_OF_MEMORY, "malloc failed in the program.", "Free memory."},
-    {NDB_MGM_SERVER_NOT_CONNECTED,
-     "The connection to the management server was lost, or never made.",
-     "Connect again; give the addresses of all management servers."},
-    {NDB_MGM_COULD_NOT_CONNECT,
-     "No management server answers at any address of the connect string.",
-     "Start ndb_mgmd; check address, port and network."},
-    {NDB_MGM_ALREADY_CONNECTED, "The handle has a connection already.", "Disconnect first."},
-    {NDB_MGM_ALLOCID_CONFIG_MISMATCH,
-     "The node id, or any for this kind of node and this host, is not in the configuration.",
-     "Correct config.ini or --ndb-nodeid."},
-    {NDB_MGM_ALLOCID_RETRY, "All node ids that fit are in use at this moment.",
-     "Wait, end a process, or add sections to config.ini; PURGE STALE SESSIONS."},
-    {NDB_MGM_STOP_FAILED, "An order to stop was refused, or not carried out in time.",
-     "See the line below it."},
-    {NDB_MGM_RESTART_FAILED,
-     "An order to restart was refused: often a changed parameter needs more than this restart.",
-     "See the line below it."},
-    {NDB_MGM_CONFIG_CHANGE_FAILED,
-     "The configuration was not changed: the file is wrong, or not all management servers answer.",
-     "See the line below it."},
-    {NDB_MGM_GET_CONFIG_FAILED, "The server did not give the configuration.",
-     "See the line below it."},
-    {NDB_MGM_USAGE_ERROR, "A command, parameter or value is wrong.", "See the line below it."},
+#define MGM_HELP(number, cause, cure) {number, cause, cure},
+#include "ndb/mgm_help.def"
+#undef MGM_HELP
 };
 
 static void print_orders(void)
 {
     (void)fputs("\n## Numbers of the management client\n\n"
                 "Consoles and programs print them for an order as a whole. They are a list of "
-                "their own (`ndb/mgm.h`), and `ndb_perror` does not know them.\n\n"
+                "their own (`ndb/mgm.h`).\n\n"
                 "| code | text | cause | cure |\n| --- | --- | --- | --- |\n",
                 stdout);
     for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)

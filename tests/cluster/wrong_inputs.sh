@@ -181,6 +181,24 @@ wrong 1 "--where: 4004: .*line 1, column 1: at 'zz' zz = 1 \^" ndb_select_all --
 wrong 1 '--where: 4247: .*line 1, column 4: at the end: expected a value' ndb_select_count --where='a =' t
 wrong 1 "--where: 4313: Text or bytes .*; correct the value: line 1, column 5: at ''x''" ndb_select_count --where="a = 'x'" t
 
+say "programs that look at files, and at numbers"
+for program in ndb_lcp_reader ndb_redo_log_reader ndb_print_sys_file ndb_print_schema_file; do
+    wrong 2 "$program: name a file, or several" "$program"
+    wrong 1 "$BOX: .*Is a directory" "$program" "$BOX"
+    want 0 "$BIN/$program" --version
+    want_text out "^$program [0-9]+\.[0-9]+\.[0-9]+$"
+done
+wrong 2 'Illegal ndb error code: abc' ndb_perror abc
+wrong 1 'Illegal ndb error code: 999999' ndb_perror 999999
+want 0 "$BIN/ndb_perror" 2002
+want_text out '^NDB management code 2002: Stop failed: '
+for words in 'ndb_perror 626' 'ndb_print_sys_file nothing.sys'; do
+    # shellcheck disable=SC2086
+    "$BIN"/$words >/dev/full 2>"$BOX/err" && fail "$words: a full device is no error"
+done
+"$BIN/ndb_perror" 626 >/dev/full 2>"$BOX/err"
+want_text err '^ndb_perror: output: No space left on device$'
+
 say "nodes"
 wrong 1 '1704: Node id belongs to another kind of node; check the configuration: node id 1 ' ndb_show_tables --ndb-nodeid=1
 wrong 1 '5002: Node 7: Node is not a data node' ndb_top -n 7 --count=1
