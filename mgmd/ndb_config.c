@@ -208,10 +208,10 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         settings->connect_string = argument;
         return 0;
     case KEY_RETRIES:
-        settings->retries =
-            strcmp(argument, "-1") == 0
-                ? -1
-                : (int)number_or_die(argument, 0, 100000, "--connect-retries", state);
+        settings->retries = strcmp(argument, "-1") == 0
+                                ? -1
+                                : (int)number_or_die(argument, 0, 100000,
+                                                     "--connect-retries (-1: for ever)", state);
         return 0;
     case KEY_DELAY:
         settings->delay_s = number_or_die(argument, 0, 3600, "--connect-retry-delay", state);

@@ -112,10 +112,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         options->foreground = true;
         break;
     case KEY_RETRIES:
-        options->retries =
-            strcmp(argument, "-1") == 0
-                ? -1
-                : (int)number_or_die(argument, INT32_MAX, "--connect-retries", state);
+        options->retries = strcmp(argument, "-1") == 0
+                               ? -1
+                               : (int)number_or_die(argument, INT32_MAX,
+                                                    "--connect-retries (-1: for ever)", state);
         break;
     case KEY_DELAY:
         options->delay_s = number_or_die(argument, 3600, "--connect-delay", state);

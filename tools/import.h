@@ -63,6 +63,7 @@ struct import_totals {
     uint64_t rows, rejected, retries, bytes; /* Of this run. */
     uint64_t rows_before, rejected_before;   /* Of the runs that it goes on with. */
     uint32_t run;                            /* From 1. */
+    bool began;                              /* The file and the table are there. */
     bool complete;                           /* The whole file is done, in this run or before. */
     bool rejects_lost;                       /* Not all that were rejected are in the file. */
     bool on_disk;                            /* Its rows survive the loss of all data nodes. */

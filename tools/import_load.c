@@ -617,9 +617,11 @@ int import_load(struct import_settings *settings, const char *path, const char *
     load->progress_ms = load->start_ms + (load->bar ? 0 : settings->monitor_s * 1000u);
     if (!import_prepare(load, table_name) || !import_begin_state(load, table_name, state_name))
         load->failed = true;
-    else if (load->state.complete) /* By a former run. */
-        load->totals.complete = load->totals.on_disk = true;
     else
+        load->totals.began = true;
+    if (load->totals.began && load->state.complete) /* By a former run. */
+        load->totals.complete = load->totals.on_disk = true;
+    else if (load->totals.began)
         run_and_tell(load, state_name);
     if (load->rejects != NULL && fclose(load->rejects) != 0) {
         (void)fprintf(stderr, "%s: %s\n", rejects_path, strerror(errno));

@@ -1,9 +1,11 @@
 /* ndb_import.c -- loads CSV and TSV files into tables. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/import.h"
 #include "tools/tool_json.h"
@@ -419,7 +421,7 @@ static int import_file(struct import_settings *import, const char *database, con
                            import->rejects != NULL ? import->rejects : rejects, &totals);
     if (import->tool.format == TOOL_JSON)
         add_totals(list, database, table, path, &totals);
-    else
+    else if (totals.began)
         print_totals(database, table, &totals);
     if (!totals.complete) *complete = false;
     if (totals.rejected > 0 && !totals.rejects_lost)
@@ -453,6 +455,17 @@ static int import_files(struct import_settings *import, int argc, char **argv, i
     return code;
 }
 
+/* Before anything is asked of the cluster: the first one that cannot be read would end it. */
+static bool files_are_there(int argc, char **argv, int first)
+{
+    for (int i = first; i < argc; i++) {
+        if (strcmp(argv[i], "-") == 0 || access(argv[i], R_OK) == 0) continue;
+        (void)fprintf(stderr, "ndb_import: %s: %s\n", argv[i], strerror(errno));
+        return false;
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&tool_argp, 0, "Connection:", 5}, {0}};
@@ -479,6 +492,8 @@ int main(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
     import->outstanding = settings.workers * settings.batch;
     if (import->outstanding > OUTSTANDING_MAX) import->outstanding = OUTSTANDING_MAX;
+    if (!import->keep_going && !files_are_there(argc, argv, settings.first + 1))
+        return tool_close(&import->tool, TOOL_FAILED);
     if (!tool_connect(&import->tool)) return tool_close(&import->tool, TOOL_FAILED);
     return tool_close(&import->tool, import_files(import, argc, argv, settings.first));
 }

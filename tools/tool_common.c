@@ -82,9 +82,10 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         tool->node_id = (uint32_t)tool_number(argument, 0, NODE_ID_MAX, "--ndb-nodeid", state);
         return 0;
     case KEY_RETRIES:
-        tool->retries = strcmp(argument, "-1") == 0
-                            ? -1
-                            : (int)tool_number(argument, 0, 100000, "--connect-retries", state);
+        tool->retries =
+            strcmp(argument, "-1") == 0
+                ? -1
+                : (int)tool_number(argument, 0, 100000, "--connect-retries (-1: for ever)", state);
         return 0;
     case KEY_DELAY:
         tool->delay_s = (uint32_t)tool_number(argument, 0, 3600, "--connect-retry-delay", state);

@@ -68,7 +68,7 @@ wrong 3 '1011: no\.such\.host\.invalid: .* Start ndb_mgmd there' ndb_waiter -c n
 
 say "values of options"
 wrong 2 "ndbmtd: --ndb-nodeid: 'none' is not a number from 0 to 144" ndbmtd --ndb-nodeid=none
-wrong 2 "ndbmtd: --connect-retries: 'often' is not a number" ndbmtd --connect-retries=often
+wrong 2 "ndbmtd: --connect-retries \(-1: for ever\): 'often' is not a number" ndbmtd --connect-retries=often
 wrong 2 'ndb_mgmd: --ndb-nodeid=0 is wrong \(allowed range 1\.\.255\)' ndb_mgmd --ndb-nodeid=0
 wrong 2 'ndb_mgmd: --cluster-id=x is wrong \(allowed range 1\.\.' ndb_mgmd --cluster-id=x
 wrong 2 "ndb_mgmd: option '--daemon' doesn't allow an argument" ndb_mgmd --daemon=3
@@ -83,7 +83,7 @@ wrong 2 'ndb_memcached: wrong value for -t: 999 \(allowed: 1 to 64\)' ndb_memcac
 wrong 2 'ndb_memcached: wrong value for -B: foo \(allowed: ascii, binary, auto\)' ndb_memcached -B foo
 wrong 2 'ndb_memcached: -e knows no foo' ndb_memcached -e foo=bar
 wrong 2 'ndb_memcached: -p 0 without -U or -s: nobody could connect' ndb_memcached -p 0
-wrong 2 "ndb_memcached_config: --connect-retries must be a number from 0 to 100000, not 'x'" ndb_memcached_config --connect-retries=x show
+wrong 2 "ndb_memcached_config: --connect-retries \(-1: for ever\) must be a number from 0 to 100000, not 'x'" ndb_memcached_config --connect-retries=x show
 wrong 2 'ndb_memcached_config: add-container needs --table and --key' ndb_memcached_config add-container x
 wrong 2 "ndb_desc: --database must have 1 to 64 characters without / and \., not 'a/b'" ndb_desc --database=a/b t
 wrong 2 "ndb_desc: --format must be text or json, not 'xml'" ndb_desc --format=xml t
@@ -159,8 +159,8 @@ wrong 1 '723: No table with this name; check .*: test/def/nothing' ndb_drop_inde
 wrong 1 't has no ordered index u; ndb_desc lists its indexes' ndb_select_all t u
 wrong 1 't and t are the same table' ndb_move_data t t
 wrong 1 'test/nothing: 723: ' ndb_move_data t nothing
-wrong 1 'test/nofile: 723: No table with this name; check' ndb_import test nofile.csv
 wrong 1 '--columns: No column zz in the table; ndb_desc lists them' ndb_import --csvopt=c --columns=a,zz test t.csv
+wrong 1 '^ndb_import: nofile\.csv: No such file or directory $' ndb_import test nofile.csv # Not: no such table.
 wrong 1 "t\.csv: row 2 rejected: 4313: field 1, column a: Text or bytes are not a value of the column's type; correct the value.*Rejected rows are in .*/t\.rej" ndb_import --csvopt=c --rejects-file="$BOX/t.rej" test t.csv
 
 say "statements: the text, the place and the caret"
