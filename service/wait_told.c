@@ -3,6 +3,7 @@
 #include "service/wait_told.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,6 +31,7 @@ struct wait_told {
     uint64_t since_ms;    /* When the wait began. */
     uint64_t told_ms;
     bool shown; /* A line stands on the terminal. */
+    bool whole; /* What was told last stands above it, on lines of its own. */
 };
 
 static uint64_t now_ms(void)
@@ -61,19 +63,36 @@ static int bytes_shown(const char *text)
     return (int)bytes;
 }
 
-static void tell(struct wait_told *wait, uint64_t now)
+/* One line that changes. A text that is wider than the terminal is told once, above that line: its
+ * end is the reason, which must not be cut off. */
+static void tell_terminal(struct wait_told *wait, uint64_t now)
 {
     char line[TEXT_SIZE + 128];
+    unsigned long long seconds = (unsigned long long)(now - wait->since_ms) / 1000;
+    bool same = strcmp(wait->text, wait->told) == 0;
 
-    if (wait->terminal) {
-        (void)snprintf(line, sizeof(line), "%s: waits since %llu s for %s", wait->name,
-                       (unsigned long long)(now - wait->since_ms) / 1000, wait->text);
-        (void)fprintf(stderr, CLEAR_LINE "%.*s", bytes_shown(line), line);
-        (void)fflush(stderr);
-        wait->shown = true;
-    } else if (strcmp(wait->text, wait->told) != 0) {
-        (void)fprintf(stderr, "%s: waits for %s\n", wait->name, wait->text);
+    (void)snprintf(line, sizeof(line), "%s: waits since %llu s for %s", wait->name, seconds,
+                   wait->text);
+    bool fits = line[bytes_shown(line)] == '\0';
+    if (fits) {
+        wait->whole = false;
+    } else {
+        if (!same || !wait->whole)
+            (void)fprintf(stderr, CLEAR_LINE "%s: waits for %s\n", wait->name, wait->text);
+        wait->whole = true;
+        (void)snprintf(line, sizeof(line), "%s: waits since %llu s", wait->name, seconds);
     }
+    (void)fprintf(stderr, CLEAR_LINE "%.*s", bytes_shown(line), line);
+    (void)fflush(stderr);
+    wait->shown = true;
+}
+
+static void tell(struct wait_told *wait, uint64_t now)
+{
+    if (wait->terminal)
+        tell_terminal(wait, now);
+    else if (strcmp(wait->text, wait->told) != 0)
+        (void)fprintf(stderr, "%s: waits for %s\n", wait->name, wait->text);
     (void)snprintf(wait->told, sizeof(wait->told), "%s", wait->text);
     wait->told_ms = now;
 }
@@ -125,6 +144,19 @@ static void destroy(struct wait_told *wait)
     free(wait);
 }
 
+/* Signals are for the thread that waits: they end its calls. */
+static int start_thread(struct wait_told *wait)
+{
+    sigset_t all;
+    sigset_t before;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_BLOCK, &all, &before);
+    int rc = pthread_create(&wait->thread, NULL, teller, wait);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
 struct wait_told *wait_told_begin(const char *name)
 {
     struct wait_told *wait = calloc(1, sizeof(*wait));
@@ -133,7 +165,7 @@ struct wait_told *wait_told_begin(const char *name)
     wait->name = name;
     wait->terminal = isatty(STDERR_FILENO) == 1;
     init_locks(wait);
-    if (pthread_create(&wait->thread, NULL, teller, wait) == 0) return wait;
+    if (start_thread(wait) == 0) return wait;
     destroy(wait);
     return NULL;
 }
@@ -158,13 +190,19 @@ void wait_told_for(struct wait_told *wait, const char *format, ...)
     (void)pthread_mutex_unlock(&wait->lock);
 }
 
-void wait_told_for_servers(struct wait_told *wait, const char *connect_string)
+const char *wait_told_servers(const char *connect_string)
 {
     const char *servers = connect_string;
 
     if (servers == NULL || servers[0] == '\0') servers = getenv("NDB_CONNECTSTRING");
     if (servers == NULL || servers[0] == '\0') servers = "localhost:1186";
-    wait_told_for(wait, "a management server: no answer yet from %s", servers);
+    return servers;
+}
+
+void wait_told_for_servers(struct wait_told *wait, const char *connect_string)
+{
+    wait_told_for(wait, "a management server: no answer yet from %s",
+                  wait_told_servers(connect_string));
 }
 
 void wait_told_end(struct wait_told *wait)

@@ -3,7 +3,8 @@
 /*
  * A second after something is waited for it is told, and again when the reason changes, but not
  * more than once a second: a line each, or on a terminal one line that changes and is gone at the
- * end. What takes no second is not told. A thread tells it: calls that block may take longer.
+ * end. What is too long for the terminal's line stands above it, and stays. What takes no second is
+ * not told. A thread tells it: calls that block may take longer.
  */
 #pragma once
 
@@ -18,5 +19,7 @@ void wait_told_for(struct wait_told *wait, const char *format, ...)
 /* What is said first of management servers: no answer yet from those of `connect_string`, NULL or
  * "": from the environment's. */
 void wait_told_for_servers(struct wait_told *wait, const char *connect_string);
+/* The connect string that is in use when a program was given this one, as above. */
+const char *wait_told_servers(const char *connect_string);
 /* Nothing is waited for any more. NULL is allowed, as it is above. */
 void wait_told_end(struct wait_told *wait);

@@ -8,15 +8,12 @@
 #include "tools/tool_common.h"
 #include "service/wait_told.h"
 
-#define GRACE_MS       2000u /* For the rest, when the first data node is ready. */
-#define CONNECT_MS_MIN 1000u
-#define SLICE_MS       300u /* One call; then the reason is looked at. */
-#define CALL_MS_MIN    300u
-#define LOOK_MS        1000u /* Between two looks at what the data nodes do. */
-#define PAUSE_MS       100
-#define CURE                                                                                       \
-    "Start ndb_mgmd there, or name another address with --ndb-connectstring or in "                \
-    "NDB_CONNECTSTRING.\n"
+#define GRACE_MS        2000u /* For the rest, when the first data node is ready. */
+#define CONNECT_MS_MIN  1000u
+#define SLICE_MS        300u /* One call; then the reason is looked at. */
+#define CALL_MS_MIN     300u
+#define LOOK_MS         1000u /* Between two looks at what the data nodes do. */
+#define PAUSE_MS        100
 #define CODE_NO_SERVER  4269 /* No management server: that may pass, */
 #define CODE_NO_NODE_ID 1701 /* as may that no node id is free. */
 #define CODE_OTHER_NODE 1704 /* The wanted one belongs to another kind of node. */
@@ -45,11 +42,7 @@ static uint32_t connect_limit_ms(const struct tool *tool)
 
 const char *tool_servers(const struct tool *tool)
 {
-    const char *environment = getenv("NDB_CONNECTSTRING");
-
-    if (tool->connect_string != NULL && tool->connect_string[0] != '\0')
-        return tool->connect_string;
-    return environment != NULL && environment[0] != '\0' ? environment : "localhost:1186";
+    return wait_told_servers(tool->connect_string);
 }
 
 /* ---- To management servers only. ---- */
@@ -93,7 +86,7 @@ bool tool_connect_mgm(const struct tool *tool, ndb_mgm_handle_t *handle, uint32_
 
     wait_told_end(wait);
     if (!connected)
-        (void)fprintf(stderr, "Unable to connect to management server.\n%d: %s\n" CURE,
+        (void)fprintf(stderr, "Unable to connect to management server.\n%d: %s\n" TOOL_CURE,
                       ndb_mgm_error_code(handle), ndb_mgm_error_text(handle));
     return connected;
 }
@@ -189,7 +182,7 @@ static void print_not_connected(struct tool *tool)
                     : "Unable to connect to the cluster.\n",
                 stderr);
     tool_print_error(&error);
-    if (error.code == CODE_NO_SERVER) (void)fputs(CURE, stderr);
+    if (error.code == CODE_NO_SERVER) (void)fputs(TOOL_CURE, stderr);
 }
 
 static void print_not_ready(struct tool *tool)

@@ -84,9 +84,15 @@ done
 kill "$stranger"
 
 say "on a terminal the line changes and goes"
-script -qec "$BIN/ndb_waiter -c $dead --timeout=3" /dev/null >"$BOX/terminal" 2>&1
+script -qec "stty cols 200; $BIN/ndb_waiter -c $dead --timeout=3" /dev/null >"$BOX/terminal" 2>&1
 grep -qE $'\r\033\\[Kndb_waiter: waits since [12] s for a management server: 127' "$BOX/terminal" || fail "no line that changes: $(cat -v "$BOX/terminal")"
 grep -qE $'\r\033\\[KUnable to connect to management server' "$BOX/terminal" || fail "the line stays: $(cat -v "$BOX/terminal")"
+
+say "on a terminal that is too narrow the reason is told once, above the line that changes"
+script -qec "stty cols 60; $BIN/ndb_waiter -c $dead --timeout=4" /dev/null >"$BOX/terminal" 2>&1
+whole="ndb_waiter: waits for a management server: 127\.0\.0\.1 port ${dead#*:}: Connection refused"
+[ "$(grep -cE "$whole" "$BOX/terminal")" = 1 ] || fail "not one line with the whole reason: $(cat -v "$BOX/terminal")"
+grep -qE $'\r\033\\[Kndb_waiter: waits since [0-9]+ s(\r|$)' "$BOX/terminal" || fail "no short line that changes: $(cat -v "$BOX/terminal")"
 
 say "no data node is ready: what they do is told, and the tool goes on when one is"
 node_port=$(free_port)
