@@ -96,6 +96,24 @@ static bool is_waited_for(const struct settings *settings, const struct ndb_mgm_
     return !settings->left_out[node->node_id];
 }
 
+static bool is_data_node(const struct ndb_mgm_cluster_state *cluster, uint32_t id)
+{
+    for (uint32_t i = 0; i < cluster->count; i++) {
+        if (cluster->nodes[i].node_id == id) return cluster->nodes[i].type == NDB_MGM_NODE_NDB;
+    }
+    return false;
+}
+
+/* The first of these nodes behind `before` that the cluster does not have, 0: it has all. */
+static uint32_t find_unknown(const struct ndb_mgm_cluster_state *cluster, const bool *nodes,
+                             uint32_t before)
+{
+    for (uint32_t id = before + 1; id <= NDB_MGM_NODES_MAX; id++) {
+        if (nodes[id] && !is_data_node(cluster, id)) return id;
+    }
+    return 0;
+}
+
 /* Prints what has changed since the last look and tells whether all are as wanted. */
 static bool look(const struct settings *settings, const struct ndb_mgm_cluster_state *cluster,
                  enum ndb_mgm_node_status *last)
@@ -118,7 +136,7 @@ static bool look(const struct settings *settings, const struct ndb_mgm_cluster_s
         last[node->node_id] = node->status;
         all = all && done;
     }
-    return all && waited > 0;
+    return all && waited > 0 && find_unknown(cluster, settings->waited, 0) == 0;
 }
 
 static void print_clock(const struct settings *settings)
@@ -164,7 +182,11 @@ static void print_others(const struct settings *settings,
                       ndb_mgm_status_name(node->status));
         before = ", ";
     }
-    if (before[0] == ':') (void)fputs(": there is no such node", stderr);
+    for (uint32_t id = find_unknown(cluster, settings->waited, 0); id != 0;
+         id = find_unknown(cluster, settings->waited, id)) {
+        (void)fprintf(stderr, "%sthere is no such node: %u", before, id);
+        before = ", ";
+    }
 }
 
 static void print_not_reached(const struct settings *settings, ndb_mgm_handle_t *mgm,
@@ -206,10 +228,13 @@ static int wait_for_state(const struct settings *settings, ndb_mgm_handle_t *mgm
     struct wait_told *wait = wait_told_begin(settings->tool.name);
     uint64_t clock_ms = 0;
     bool reached = false;
+    uint32_t unknown = 0;
 
     for (;;) {
-        reached = ask(mgm, &cluster, end_ms, wait) && look(settings, &cluster, last);
-        if (reached || now_ms() >= end_ms) break;
+        bool answered = ask(mgm, &cluster, end_ms, wait);
+        if (answered) unknown = find_unknown(&cluster, settings->left_out, 0);
+        reached = answered && unknown == 0 && look(settings, &cluster, last);
+        if (reached || unknown != 0 || now_ms() >= end_ms) break;
         if (now_ms() >= clock_ms) {
             print_clock(settings);
             clock_ms = now_ms() + 1000;
@@ -217,6 +242,11 @@ static int wait_for_state(const struct settings *settings, ndb_mgm_handle_t *mgm
         (void)nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
     }
     wait_told_end(wait);
+    if (unknown != 0) {
+        (void)fprintf(stderr, "%s: --nowait-nodes: there is no data node %u\n", settings->tool.name,
+                      unknown);
+        return TOOL_FAILED;
+    }
     if (settings->tool.format == TOOL_JSON) print_json(&settings->tool, &cluster, reached);
     if (!reached) print_not_reached(settings, mgm, &cluster);
     return reached ? TOOL_OK : TOOL_FAILED;
