@@ -101,6 +101,20 @@ static void reply_needed(struct mgmd_session *session, uint32_t id, uint32_t err
                      used == 0 ? "" : "; ", mates);
 }
 
+/* A node that hangs finds its order when it goes on. */
+static void reply_silent(struct mgmd_session *session, const struct mgmd_request *request)
+{
+    if (request->error_node == 0)
+        mgmd_reply_error(session, (int)request->error, "The data nodes do not answer");
+    else if (request->kind == MGMD_REQUEST_STOP)
+        mgmd_reply_error(session, (int)request->error,
+                         "Node %u does not answer. It was told to %s, and does when it goes on",
+                         request->error_node, request->restart ? "restart" : "stop");
+    else
+        mgmd_reply_error(session, (int)request->error, "Node %u does not answer",
+                         request->error_node);
+}
+
 static void reply_now(struct mgmd_session *session, const struct mgmd_request *request)
 {
     if (request->kind == MGMD_REQUEST_NODEID) {
@@ -114,6 +128,10 @@ static void reply_now(struct mgmd_session *session, const struct mgmd_request *r
     }
     if (request->error == 5028) {
         reply_needed(session, request->error_node, request->error);
+        return;
+    }
+    if (request->error == 5005) {
+        reply_silent(session, request);
         return;
     }
     if (request->error != 0) {
@@ -719,6 +737,16 @@ void mgmd_requests_link_down(struct mgmd *mgmd, uint32_t node)
     }
 }
 
+/* A node that works accepts an order to stop soon, however long the stop itself takes. */
+static void stop_late(struct mgmd_request *request, uint64_t now)
+{
+    if (now < request->deadline - MGMD_STOP_MS + MGMD_ANSWER_MS) return;
+    for (uint32_t id = node_mask_next(&request->waiting, 0); id != 0;
+         id = node_mask_next(&request->waiting, id))
+        mgmd_request_error(request, id, 5005);
+    request->waiting = (struct node_mask){{0}};
+}
+
 void mgmd_requests_tick(struct mgmd *mgmd)
 {
     uint64_t now = uv_now(mgmd->loop);
@@ -726,6 +754,7 @@ void mgmd_requests_tick(struct mgmd *mgmd)
     for (uint32_t i = 0; i < MGMD_REQUESTS_MAX; i++) {
         struct mgmd_request *request = &mgmd->requests[i];
         if (request->kind == MGMD_REQUEST_NONE) continue;
+        if (request->kind == MGMD_REQUEST_STOP) stop_late(request, now);
         if (now >= request->deadline && request->kind == MGMD_REQUEST_NODEID) {
             nodeid_late(mgmd, request);
             request->waiting = (struct node_mask){{0}};

@@ -106,6 +106,7 @@ static void run_terminal(struct console *console)
     struct event_printer printer = {.listener = NULL};
     char *line;
 
+    console->terminal = true;
     terminal_open(console->handle);
     while (!console->quit && (line = terminal_read(console->prompt)) != NULL) {
         (void)console_execute(console, line);

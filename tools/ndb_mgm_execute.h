@@ -7,10 +7,15 @@
 
 #include "ndb/mgm.h"
 
+struct wait_told;
+
 struct console {
     ndb_mgm_handle_t *handle;
+    struct wait_told *wait; /* Of the command that is carried out. */
     FILE *out;
+    int out_error; /* Why `out` has not got everything, an errno. */
     bool json;
+    bool terminal; /* Ctrl-C ends a command, and not the console. */
     bool quit;
     int retries;
     char prompt[128];

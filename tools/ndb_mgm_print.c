@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#define NO_ANSWER 5005 /* A node's error: it is there, and does not answer. */
+
 static bool connected(const struct ndb_mgm_node_state *node)
 {
     return node->status != NDB_MGM_STATUS_NO_CONTACT && node->status != NDB_MGM_STATUS_UNKNOWN;
@@ -131,14 +133,22 @@ static unsigned percent(uint64_t used, uint64_t total)
     return total == 0 ? 0 : (unsigned)(used * 100 / total);
 }
 
+/* Why a node has not answered. */
+static void print_node_error(FILE *out, uint32_t node, uint32_t error)
+{
+    if (error == NO_ANSWER)
+        (void)fprintf(out, "Node %u does not answer\n", node);
+    else
+        (void)fprintf(out, "Node %u: %s\n", node, ndb_mgm_error_message((int)error));
+}
+
 void print_memory(FILE *out, const struct ndb_mgm_memory *report)
 {
     unsigned kilobytes = report->page_size / 1024;
     unsigned long long total = report->total;
 
     if (report->error != 0) {
-        (void)fprintf(out, "Node %u: %s\n", report->node_id,
-                      ndb_mgm_error_message((int)report->error));
+        print_node_error(out, report->node_id, report->error);
         return;
     }
     (void)fprintf(out, "Node %u: Data usage is %u%%(%llu %uK pages of total %llu)\n",
@@ -160,8 +170,7 @@ static const char *log_state_text(uint32_t state)
 static bool print_disk_head(FILE *out, const struct ndb_mgm_disk *report, const char *what)
 {
     if (report->error != 0) {
-        (void)fprintf(out, "Node %u: %s\n", report->node_id,
-                      ndb_mgm_error_message((int)report->error));
+        print_node_error(out, report->node_id, report->error);
         return false;
     }
     if (report->diskless == 0) return true;

@@ -10,12 +10,14 @@
 
 #include <ndb/mgm.h>
 
+#include "service/wait_told.h"
 #include "tools/top_use.h"
 
 #define BAR_MIN      10
 #define BAR_MAX      60
 #define COLUMNS_ELSE 80 /* When nobody knows how wide the terminal is. */
 #define HEAD_LINES   2u
+#define NO_ANSWER    5005u /* A node's error: the server has waited in vain. */
 
 struct settings {
     struct tool tool;
@@ -23,6 +25,7 @@ struct settings {
     uint32_t sleep_s; /* Between two looks. */
     uint32_t count;   /* Looks; 0: until it is ended. */
     bool measured, os, color, graph, text, sort;
+    struct wait_told *wait; /* For an answer. */
 };
 
 enum { KEY_NO_OS = TOOL_KEY_OWN, KEY_NO_GRAPH, KEY_NO_COLOR, KEY_NO_SORT, KEY_COUNT };
@@ -227,18 +230,38 @@ static uint64_t now_us(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* False: the reason is printed. */
-static bool ask(ndb_mgm_handle_t *mgm, uint32_t node, struct look *look)
+/* A call without an answer. One that was given up has taken the connection with it; a server that
+ * answers on a new one is not who was silent. False: the reason is printed. */
+static bool say_lost(const struct settings *settings, ndb_mgm_handle_t *mgm, uint32_t node,
+                     uint64_t waited_us)
 {
+    static struct ndb_mgm_cluster_state cluster;
+
+    if (ndb_mgm_is_connected(mgm) || waited_us < TOOL_CALL_MS * 1000) return say_error(mgm);
+    if (!tool_connect_mgm(&settings->tool, mgm, 0)) return false;
+    if (ndb_mgm_get_status(mgm, &cluster) != 0) return say_error(mgm);
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "Node %u does not answer\n", node);
+    return false;
+}
+
+/* False: the reason is printed. */
+static bool ask(const struct settings *settings, ndb_mgm_handle_t *mgm, uint32_t node,
+                struct look *look)
+{
+    wait_told_for(settings->wait, "node %u's answer", node);
     look->asked_us = now_us();
     int count = ndb_mgm_report_threads(mgm, node, &look->report, 1);
     look->answered_us = now_us();
-    if (count < 0) return say_error(mgm);
+    wait_told_for(settings->wait, "%s", "");
+    if (count < 0) return say_lost(settings, mgm, node, look->answered_us - look->asked_us);
     if (count == 1 && look->report.node_id == node && look->report.error == 0) return true;
     (void)fflush(stdout);
-    (void)fprintf(stderr, "Node %u: %s\n", node,
-                  ndb_mgm_error_message(
-                      count == 1 && look->report.error != 0 ? (int)look->report.error : 5005));
+    if (count == 1 && look->report.error != 0 && look->report.error != NO_ANSWER)
+        (void)fprintf(stderr, "Node %u: %s\n", node,
+                      ndb_mgm_error_message((int)look->report.error));
+    else
+        (void)fprintf(stderr, "Node %u does not answer\n", node);
     return false;
 }
 
@@ -247,6 +270,7 @@ static bool ask(ndb_mgm_handle_t *mgm, uint32_t node, struct look *look)
 static uint32_t find_node(const struct settings *settings, ndb_mgm_handle_t *mgm, struct look *look)
 {
     static struct ndb_mgm_cluster_state cluster;
+    bool asked = false;
 
     if (ndb_mgm_get_status(mgm, &cluster) != 0) {
         (void)say_error(mgm);
@@ -255,12 +279,12 @@ static uint32_t find_node(const struct settings *settings, ndb_mgm_handle_t *mgm
     for (uint32_t i = 0; i < cluster.count; i++) {
         const struct ndb_mgm_node_state *node = &cluster.nodes[i];
         if (node->type != NDB_MGM_NODE_NDB || node->status != NDB_MGM_STATUS_STARTED) continue;
-        if (ask(mgm, node->node_id, look)) return node->node_id;
-        /* A call that was given up takes the connection with it. */
+        if (ask(settings, mgm, node->node_id, look)) return node->node_id;
         if (!ndb_mgm_is_connected(mgm) && !tool_connect_mgm(&settings->tool, mgm, NDB_NO_TIMEOUT))
             return 0;
+        asked = true;
     }
-    (void)fprintf(stderr, "No data node is started and answers.\n");
+    if (!asked) (void)fprintf(stderr, "No data node is started.\n");
     return 0;
 }
 
@@ -287,15 +311,15 @@ static int watch(const struct settings *settings, ndb_mgm_handle_t *mgm, const s
 
     if (node == 0) node = find_node(settings, mgm, &before);
     if (node == 0) return TOOL_FAILED;
-    if (settings->node != 0 && !ask(mgm, node, &before)) return TOOL_FAILED;
+    if (settings->node != 0 && !ask(settings, mgm, node, &before)) return TOOL_FAILED;
     for (uint32_t i = 0; settings->count == 0 || i < settings->count; i++) {
         (void)nanosleep(&pause, NULL);
-        if (!ask(mgm, node, &now)) return TOOL_FAILED;
+        if (!ask(settings, mgm, node, &now)) return TOOL_FAILED;
         top_compare(&before.report, &now.report, now.asked_us - before.answered_us, order(settings),
                     &top);
-        (void)sigprocmask(SIG_BLOCK, signals, NULL); /* What is printed is whole. */
+        (void)pthread_sigmask(SIG_BLOCK, signals, NULL); /* What is printed is whole. */
         print(settings, node, &top);
-        (void)sigprocmask(SIG_UNBLOCK, signals, NULL);
+        (void)pthread_sigmask(SIG_UNBLOCK, signals, NULL);
         if (ferror(stdout)) return TOOL_FAILED;
         before = now;
     }
@@ -322,7 +346,10 @@ static int run(void *context, ndb_mgm_handle_t *mgm)
     (void)sigemptyset(&signals);
     (void)sigaddset(&signals, SIGINT);
     (void)sigaddset(&signals, SIGTERM);
-    return watch(settings, mgm, &signals);
+    settings->wait = wait_told_begin(settings->tool.name);
+    int code = watch(settings, mgm, &signals);
+    wait_told_end(settings->wait);
+    return code;
 }
 
 int main(int argc, char **argv)

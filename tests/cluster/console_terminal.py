@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Usage: console_terminal.py NDB_MGM HISTORY. For console.sh, whose cluster has the data nodes 1 and 2 and runs.
+#        console_terminal.py NDB_MGM HISTORY hang. For waiting.sh: its data node 1 hangs.
 import os
 import pty
 import re
 import select
 import signal
 import stat
+import socket
 import subprocess
 import sys
+import termios
 import time
 
 PROGRAM, HISTORY = sys.argv[1:3]
@@ -54,6 +57,21 @@ class Console:
     def interrupt(self):
         self.type("\x03")
         self.expect(r"\^C\nndb_mgm> $")
+
+    def run(self, keys):
+        """Types a command, and waits until it runs: the terminal is no more the line editor's, and Ctrl-C has a handler."""
+        self.type(keys + "\r")
+        end = time.monotonic() + DEADLINE_S
+        seen = 0
+        while seen < 2:  # Between the editor and the command Ctrl-C has none for a moment.
+            with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
+                masks = dict(re.findall(r"^(SigBlk|SigCgt):\s*([0-9a-f]+)$", file.read(), re.M))
+            bit = 1 << (signal.SIGINT - 1)
+            runs = termios.tcgetattr(self.fd)[3] & termios.ICANON and not int(masks["SigBlk"], 16) & bit
+            seen = seen + 1 if runs and int(masks["SigCgt"], 16) & bit else 0
+            if time.monotonic() > end:
+                sys.exit(f"FAIL: {keys!r} does not run within {DEADLINE_S} s")
+            time.sleep(0.05)
 
     def wait(self):
         """Its exit code, negative for a signal."""
@@ -170,6 +188,50 @@ def read_plain():
     check(kept() == ["SHOW", "1 STATUS"], f"the plain history is {kept()}")
 
 
+def interrupt_waits():
+    """Ctrl-C ends what a command waits for, and the console goes on; without a terminal it ends the program."""
+    console = Console()
+    console.run("sleep 1000")
+    console.type("\x03")
+    console.expect(r"Interrupted\nndb_mgm> $")
+    with socket.socket() as nobody:  # Bound, and nobody listens: no other program gets this port.
+        nobody.bind(("127.0.0.1", 0))
+        dead = "127.0.0.1:%d" % nobody.getsockname()[1]
+        for command in f"connect {dead}", "show":
+            console.type(command + "\r")
+            console.expect(r"waits (since [0-9]+ s )?for a management server: 127\.0\.0\.1 port [0-9]+: Connection refused")
+            console.type("\x03")
+            console.expect(r"Interrupted\nndb_mgm> $")
+    console.command("connect " + os.environ["NDB_CONNECTSTRING"], r"^Connected to management server")
+    console.type("quit\r")
+    check(console.wait() == 0, "a console that was interrupted ends with another exit code than 0")
+    with subprocess.Popen([PROGRAM, "-e", "sleep 1000"]) as program:
+        program.send_signal(signal.SIGINT)
+        check(program.wait(DEADLINE_S) == -signal.SIGINT, "-e goes on after Ctrl-C")
+    os.unlink(HISTORY)
+
+
+def interrupt_hanging():
+    """A data node hangs: its answer is waited for by name, until Ctrl-C, and the console connects again."""
+    console = Console()
+    console.type("1 REPORT MEMORY\r")
+    console.expect(r"waits since [0-9]+ s for node 1's answer")
+    console.type("\x03")
+    console.expect(r"Interrupted\nndb_mgm> $")
+    console.type("1 STOP\r")
+    console.expect(r"waits since [0-9]+ s for node 1 to stop")
+    console.type("\x03")
+    console.expect(r"Interrupted\. An order that the management server has got goes on\nndb_mgm> $")
+    console.command("SHOW", r"^id=1\b")
+    console.type("quit\r")
+    check(console.wait() == 0, "a console that was interrupted ends with another exit code than 0")
+
+
+if sys.argv[3:] == ["hang"]:
+    interrupt_hanging()
+    print("the terminal works")
+    sys.exit(0)
+interrupt_waits()
 running = complete()
 interrupt(running)
 kill(running)

@@ -25,6 +25,15 @@ lines err "^ndb_config: waits for a management server: 127\.0\.0\.1 port ${dead#
 want 1 "$BIN/ndb_memcached_config" -c "$dead" --connect-retries=1 --connect-retry-delay=2 show
 lines err "^ndb_memcached_config: waits for a management server: 127\.0\.0\.1 port ${dead#*:}: Connection refused$" 1
 
+say "the console has the connect string, the reason and the cure"
+want 255 "$BIN/ndb_mgm" -c "$dead" --connect-retries=0 -e SHOW
+want_text out "^Unable to connect with connect string: 127\.0\.0\.1:${dead#*:}$"
+want_text out "^\*        127\.0\.0\.1 port ${dead#*:}: Connection refused$"
+want_text out '^Start ndb_mgmd there, or name another address with --ndb-connectstring or in NDB_CONNECTSTRING\.$'
+want 255 "$BIN/ndb_mgm" -c "$dead" --connect-retries=0 --format=json -e SHOW
+[ ! -s "$BOX/out" ] || fail "no object: $(cat "$BOX/out")"
+want_text err '^\*   1011: '
+
 say "somebody else listens there"
 /usr/bin/python3 - "$BOX/port" <<'PYTHON' &
 import socket, sys
@@ -168,5 +177,33 @@ want 1 "$BIN/ndb_show_tables" -c "$first"
 foreign="node 1 at 127\.0\.0\.1 port $node_port belongs to another cluster than the management server's"
 want_text err "^ndb_show_tables: waits for a data node of the cluster at $first: none of 1 is ready \(node 1: [A-Z_]*\); $foreign$"
 want_text err "^Cluster nodes not ready in [0-9]* seconds: $foreign\.$"
-want 0 "$BIN/ndb_mgm" -e 'ALL STOP'
-ended "${NODE_PIDS[1]}" || fail "the other node ends with exit code $?"
+
+say "all data nodes hang: who is waited for is named, and who has not answered"
+kill -STOP "${NODE_PIDS[1]}"
+# asks NAME COMMAND...: beside the others, since a server waits long for a node.
+asked=()
+asks() {
+    local name=$1
+    shift
+    run "$@" >"$BOX/$name.out" 2>"$BOX/$name.err" &
+    asked+=($!)
+}
+asks memory "$BIN/ndb_mgm" -e 'ALL REPORT MEMORY'
+asks events "$BIN/ndb_mgm" -e 'ALL REPORT EventLog'
+asks redo "$BIN/ndb_mgm" --format=json -e 'ALL REPORT RedoLog'
+asks stop "$BIN/ndb_mgm" -e '1 STOP'
+asks all "$BIN/ndb_mgm" -e SHUTDOWN
+asks top "$BIN/ndb_top" --text --count=1
+want 0 /usr/bin/python3 "$HERE/console_terminal.py" "$BIN/ndb_mgm" "$BOX/history" hang
+for pid in "${asked[@]}"; do wait "$pid" && fail "a command has succeeded whose node hangs"; done
+for name in memory events redo; do lines "$name.err" "^ndb_mgm: waits for node 1's answer$" 1; done
+for name in stop all; do
+    lines "$name.err" '^ndb_mgm: waits for node 1 to stop$' 1
+    lines "$name.out" '^\*        Node 1 does not answer\. It was told to stop, and does when it goes on$' 1
+done
+for name in memory events; do lines "$name.out" '^Node 1 does not answer$' 1; done
+lines redo.out '"error":	5005' 1
+lines top.err "^ndb_top: waits for node 1's answer$" 1
+lines top.err '^Node 1 does not answer$' 1
+lines top.err 'Connection to management server lost' 0
+kill -9 "${NODE_PIDS[1]}"

@@ -643,6 +643,8 @@ static void files_are_reported(void **unused)
     prints(print_checkpoint, &report, "Node 2: no checkpoints, the node is diskless\n");
     report.error = 5000;
     prints(print_redo, &report, "Node 2: No contact with the process\n");
+    report.error = 5005;
+    prints(print_redo, &report, "Node 2 does not answer\n");
 }
 
 static void each_help_topic_exists(void **unused)
