@@ -1,5 +1,6 @@
 /* ndb_mgm.c -- the management console: where its lines come from, and the lines of events. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -128,6 +129,17 @@ static void run_pipe(struct console *console)
     free(line);
 }
 
+/* What was printed must have arrived, as with all tools. */
+static int end_output(const struct console *console, int status)
+{
+    int error = console->out_error;
+
+    if (fflush(stdout) != 0 && error == 0) error = errno;
+    if (error == 0) return status;
+    (void)fprintf(stderr, "ndb_mgm: output: %s\n", strerror(error));
+    return status == 0 ? 1 : status;
+}
+
 static int exit_status(int error)
 {
     return error < 0 || error > 255 ? 255 : error;
@@ -140,7 +152,7 @@ int main(int argc, char **argv)
     char why[256];
 
     if (console_read_options(&console, &options, argc, argv, stderr) != 0) return 2;
-    if (options.done) return 0;
+    if (options.done) return end_output(&console, 0);
     if (ndb_mgm_check_connectstring(options.connectstring, "--ndb-connectstring", why,
                                     sizeof(why)) != 0) {
         (void)fprintf(stderr, "ndb_mgm: %s\n", why);
@@ -161,5 +173,5 @@ int main(int argc, char **argv)
         run_pipe(&console);
     }
     ndb_mgm_destroy_handle(console.handle);
-    return exit_status(console.status);
+    return end_output(&console, exit_status(console.status));
 }

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ndb/ndb.h"
 #include "tools/ndb_mgm_suggest.h"
 
-enum { OPT_FORMAT = 1000, OPT_HELP };
+enum { OPT_FORMAT = 1000, OPT_HELP, OPT_USAGE };
 enum { RETRIES_MAX = 100000, PORT_MAX = 65535 };
 
 static const struct option long_options[] = {{"execute", required_argument, NULL, 'e'},
@@ -24,6 +25,7 @@ static const struct option long_options[] = {{"execute", required_argument, NULL
                                              {"format", required_argument, NULL, OPT_FORMAT},
                                              {"version", no_argument, NULL, 'V'},
                                              {"help", no_argument, NULL, OPT_HELP},
+                                             {"usage", no_argument, NULL, OPT_USAGE},
                                              {NULL, 0, NULL, 0}};
 
 /* What an option's value may be. */
@@ -52,14 +54,23 @@ static void print_usage(void)
            "  -c, --ndb-connectstring=s, --connect-string=s, --ndb-mgmd-host=s\n"
            "                             host[:port][,host[:port]...] (NDB_CONNECTSTRING, "
            "localhost:1186)\n"
-           "  -e, --execute=commands     execute them (separated by ;) and exit with the error's "
-           "number\n"
+           "  -e, --execute=commands     execute them (separated by ;); exit status 0: all have "
+           "succeeded\n"
            "  -t, --try-reconnect=n, --connect-retries=n\n"
            "                             attempts to connect (12), -1: for ever\n"
            "  -p, --prompt=text          the prompt\n"
            "      --format=text|json     output of SHOW, STATUS, REPORT and CLUSTERLOG INFO\n"
            "  -?, --help                 print this\n"
+           "      --usage                print the options alone\n"
            "  -V, --version              print the version\n");
+}
+
+static void print_short_usage(void)
+{
+    printf("Usage: ndb_mgm [-?V] [-c s] [-e commands] [-t n] [-p text] [--ndb-connectstring=s]\n"
+           "            [--connect-string=s] [--ndb-mgmd-host=s] [--execute=commands]\n"
+           "            [--try-reconnect=n] [--connect-retries=n] [--prompt=text]\n"
+           "            [--format=text|json] [--help] [--usage] [--version] [hostname [port]]\n");
 }
 
 static int refuse(FILE *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -122,7 +133,8 @@ static int refuse_option(FILE *err, int option, const char *word)
     if (option == ':')
         return refuse(err, "-%c needs a value (allowed: %s)", optopt, allowed(optopt));
     if (optopt == 0) return refuse_long(err, word);
-    if (optopt == 'V' || optopt == OPT_HELP) /* As one letter they are options. */
+    if (optopt == 'V' || optopt == OPT_HELP ||
+        optopt == OPT_USAGE) /* As one letter they are options. */
         return refuse(err, "%.*s takes no value", (int)strcspn(word, "="), word);
     return refuse(err, "there is no option -%c (allowed: -c, -e, -t, -p, -?, -V)", optopt);
 }
@@ -195,6 +207,20 @@ static bool take(struct console *console, struct console_options *options, int o
     }
 }
 
+/* --help and its like: true, and it is printed. */
+static bool print_and_end(int option)
+{
+    if (option == 'V')
+        printf("ndb_mgm %s\n", NDB_CLIENT_VERSION_STRING);
+    else if (option == OPT_USAGE)
+        print_short_usage();
+    else if (option == OPT_HELP || (option == '?' && optopt == '?'))
+        print_usage();
+    else
+        return false;
+    return true;
+}
+
 int console_read_options(struct console *console, struct console_options *options, int argc,
                          char **argv, FILE *err)
 {
@@ -205,9 +231,7 @@ int console_read_options(struct console *console, struct console_options *option
         int index = -1;
         int option = getopt_long(argc, argv, ":e:c:t:p:V", long_options, &index);
         if (option == -1) break;
-        if (option == 'V') printf("ndb_mgm ndb-1.0.0\n");
-        if (option == OPT_HELP || (option == '?' && optopt == '?')) print_usage();
-        options->done = option == 'V' || option == OPT_HELP || (option == '?' && optopt == '?');
+        options->done = print_and_end(option);
         if (options->done) return 0;
         if (option == '?' || option == ':') return refuse_option(err, option, argv[optind - 1]);
         if (!take(console, options, option, optarg))

@@ -157,6 +157,16 @@ run "$BIN/ndb_mgm" -e '99 STATUS' >"$BOX/out" 2>&1 && fail "exit code 0 for a no
 want_text out '99: Node not found|Invalid node ID: 99'
 run "$BIN/ndb_mgm" -c "127.0.0.1:$(free_port)" --connect-retries=0 -e SHOW >"$BOX/out" 2>&1 &&
     fail "exit code 0 without a management server"
+for arguments in '-e SHOW' '--help' '--usage' '--version'; do
+    # shellcheck disable=SC2086
+    run "$BIN/ndb_mgm" $arguments >/dev/full 2>"$BOX/err"
+    [ $? = 1 ] || fail "ndb_mgm $arguments to a full device does not end with 1"
+    want_text err '^ndb_mgm: output: No space left on device$'
+done
+want 0 "$BIN/ndb_mgm" --usage
+want_text out '^Usage: ndb_mgm \[-'
+want 0 "$BIN/ndb_mgm" --version
+want_text out "^ndb_mgm $("$BIN/ndb_waiter" --version | cut -d ' ' -f 2)$"
 want 0 "$BIN/ndb_mgm" < <(printf 'show\nquit\n')
 want_text out '^id=1	@'
 

@@ -736,9 +736,10 @@ static void wrong_command_lines_name_what_is_allowed(void **unused)
         {"--promt=x", "there is no option --promt. Did you mean --prompt?"},
         {"--foo", "there is no option --foo (allowed: --execute, --ndb-connectstring, "
                   "--connect-string, --ndb-mgmd-host, --try-reconnect, --connect-retries, "
-                  "--prompt, --format, --version, --help)"},
+                  "--prompt, --format, --version, --help, --usage)"},
         {"--con=3", "--con is the beginning of --connect-string, --connect-retries"},
         {"--version=3", "--version takes no value"},
+        {"--usage=3", "--usage takes no value"},
         {"--format=text -x", "there is no option -x (allowed: -c, -e, -t, -p, -?, -V)"},
         {"--format=text -xV", "there is no option -x (allowed: -c, -e, -t, -p, -?, -V)"},
         {"host port", "port port is wrong (allowed range 1..65535)"},
