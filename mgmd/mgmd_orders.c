@@ -67,10 +67,13 @@ void mgmd_request_error(struct mgmd_request *request, uint32_t node, uint32_t er
     if (is_report(request)) {
         mgmd_request_text(request, "node.%u.error: %u\n", node, error);
         request->done++;
-    } else if (request->error == 0) {
-        request->error = error == 0 ? 5005 : error;
-        request->error_node = node;
+        return;
     }
+    if (error == 5005 && node != 0) /* All of them are named: reply_silent(). */
+        mgmd_request_text(request, "%s%u", request->text_size == 0 ? "" : ", ", node);
+    if (request->error != 0) return;
+    request->error = error == 0 ? 5005 : error;
+    request->error_node = node;
 }
 
 /* Why the cluster cannot go on without the node, and what to do about it. */
@@ -104,15 +107,19 @@ static void reply_needed(struct mgmd_session *session, uint32_t id, uint32_t err
 /* A node that hangs finds its order when it goes on. */
 static void reply_silent(struct mgmd_session *session, const struct mgmd_request *request)
 {
-    if (request->error_node == 0)
-        mgmd_reply_error(session, (int)request->error, "The data nodes do not answer");
-    else if (request->kind == MGMD_REQUEST_STOP)
-        mgmd_reply_error(session, (int)request->error,
-                         "Node %u does not answer. It was told to %s, and does when it goes on",
-                         request->error_node, request->restart ? "restart" : "stop");
+    bool several = request->text != NULL && memchr(request->text, ',', request->text_size) != NULL;
+    char order[80] = "";
+
+    if (request->kind == MGMD_REQUEST_STOP)
+        (void)snprintf(order, sizeof(order), ". %s told to %s, and %s",
+                       several ? "They were" : "It was", request->restart ? "restart" : "stop",
+                       several ? "do when they go on" : "does when it goes on");
+    if (request->text == NULL)
+        mgmd_reply_error(session, (int)request->error, "The data nodes do not answer%s", order);
     else
-        mgmd_reply_error(session, (int)request->error, "Node %u does not answer",
-                         request->error_node);
+        mgmd_reply_error(session, (int)request->error, "Node%s %.*s do%s not answer%s",
+                         several ? "s" : "", (int)request->text_size, request->text,
+                         several ? "" : "es", order);
 }
 
 static void reply_now(struct mgmd_session *session, const struct mgmd_request *request)

@@ -197,6 +197,17 @@ start_node 1
 want 0 "$BIN/ndb_waiter" --timeout=100
 grep -Eq '^[0-9-]+ [0-9:]+ \[MgmtSrvr\] INFO     -- Node 1: ' "$BOX"/mgm/ndb_49_cluster.log || fail "no line of node 1 in the cluster log"
 
+say "two data nodes hang: both are named"
+kill -STOP "${NODE_PIDS[1]}" "${NODE_PIDS[2]}"
+mgm 255 'ALL STOP'
+want_text err '^ndb_mgm: waits for nodes 1 and 2 to stop$'
+want_text out '^\*        Nodes 1, 2 do not answer\. They were told to stop, and do when they go on$'
+kill -9 "${NODE_PIDS[1]}" "${NODE_PIDS[2]}"
+NODE_PIDS=()
+want 0 "$BIN/ndb_waiter" --no-contact --timeout=100
+for id in 1 2; do start_node "$id"; done
+want 0 "$BIN/ndb_waiter" --timeout=100
+
 say "ALL STOP, SHUTDOWN"
 cp "$BOX"/mgm/ndb_49_cluster.log "$BOX/before_stop"
 mgm 0 'ALL STOP'
