@@ -127,6 +127,11 @@ void cntr_exec_DRAIN_CLIENTS_CONF(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
     struct cntr_single *single = &cntr->single;
+    if (SIG_PAYLOAD(sig, drain_clients_conf)->sender_data == CNTR_DRAIN_STOP) {
+        jam();
+        cntr->stop.schema = 0;
+        return;
+    }
     if (SIG_PAYLOAD(sig, drain_clients_conf)->sender_data != single->drain ||
         single->waiting == 0) {
         jam(); /* Of an older order. */

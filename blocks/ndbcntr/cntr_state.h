@@ -196,6 +196,9 @@ struct cntr_single {
 };
 
 /* MEET and REST only when all stop. */
+/* sender_data of a stop's DRAIN_CLIENTS_REQ to DICT; no change of single user mode has it. */
+#define CNTR_DRAIN_STOP UINT32_MAX
+
 enum stop_step { STOP_DRAIN = 1, STOP_FLUSH, STOP_MEET, STOP_REST, STOP_LEAVE, STOP_END };
 
 struct cntr_peer {
@@ -264,6 +267,7 @@ struct cntr {
         uint32_t flags;
         uint64_t since_ms;
         struct node_mask waiting_tc;
+        uint32_t schema;   /* DICT has not said that no change of the schema is under way. */
         uint32_t flushing; /* DIH has not said that all is durable. */
         uint32_t cut_off;  /* The others have gone on without this node. */
     } stop;

@@ -35,6 +35,10 @@ static void drain(struct cntr *cntr)
         node_mask_add(&cntr->stop.waiting_tc, i);
         sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBTC) + i, GSN_TC_DRAIN_REQ, PRIO_B, &req);
     }
+    /* The president's client would not know what became of the change that it has asked for. */
+    struct drain_clients_req schema = {.sender_data = CNTR_DRAIN_STOP};
+    cntr->stop.schema = 1;
+    sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDICT), GSN_DRAIN_CLIENTS_REQ, PRIO_A, &schema);
 }
 
 void cntr_stop_begin(struct cntr *cntr, uint32_t flags)
@@ -239,8 +243,8 @@ static bool step_waits(const struct cntr *cntr)
     uint64_t waited = now_ms(&cntr->block) - cntr->stop.since_ms;
     switch ((enum stop_step)cntr->stop.step) {
     case STOP_DRAIN:
-        return !node_mask_empty(&cntr->stop.waiting_tc) && waited < DRAIN_LIMIT_MS &&
-               !cntr->stop.cut_off;
+        return (!node_mask_empty(&cntr->stop.waiting_tc) || cntr->stop.schema) &&
+               waited < DRAIN_LIMIT_MS && !cntr->stop.cut_off;
     case STOP_FLUSH:
         return cntr->stop.flushing && waited < FLUSH_LIMIT_MS;
     case STOP_MEET:

@@ -36,6 +36,9 @@ struct fake_dict {
     bool hold_lock;
     bool hold_copy;
     uint32_t lock_data;
+    bool hold_drain;
+    uint32_t drain_sender;
+    struct drain_clients_conf drain;
 };
 
 static struct fake_dict *fake_dict_of(struct block *block)
@@ -132,6 +135,21 @@ static void dict_exec_COPY_START_REQ(struct block *block, const struct signal *s
         sig_send(block, sig->sender, GSN_COPY_START_CONF, PRIO_B, &conf);
 }
 
+/* A change of the schema is under way for as long as `hold_drain` says. */
+static void dict_drained(struct fake_dict *dict)
+{
+    if (dict->hold_drain || dict->drain_sender == 0) return;
+    sig_send(&dict->block, dict->drain_sender, GSN_DRAIN_CLIENTS_CONF, PRIO_B, &dict->drain);
+    dict->drain_sender = 0;
+}
+static void dict_exec_DRAIN_CLIENTS_REQ(struct block *block, const struct signal *sig)
+{
+    struct fake_dict *dict = fake_dict_of(block);
+    dict->drain_sender = sig->sender;
+    dict->drain.sender_data = SIG_PAYLOAD(sig, drain_clients_req)->sender_data;
+    dict_drained(dict);
+}
+
 static void dict_exec_ORDER_PLACES_REP(struct block *block, const struct signal *sig)
 {
     fake_dict_of(block)->places = SIG_PAYLOAD(sig, order_places_rep)->places;
@@ -143,7 +161,7 @@ static const struct handler dict_handlers[] = {
     HANDLER(dict, NODE_STATE_REP, node_state_rep),
     HANDLER(dict, API_FAILREQ, api_failreq),
     HANDLER(dict, STTOR, sttor),
-    HANDLER(fake, DRAIN_CLIENTS_REQ, drain_clients_req),
+    HANDLER(dict, DRAIN_CLIENTS_REQ, drain_clients_req),
     HANDLER(dict, SCHEMA_INFO_REQ, schema_info_req),
     HANDLER(dict, SCHEMA_RESTART_REQ, schema_restart_req),
     HANDLER(dict, SCHEMA_ONLINE_REQ, schema_online_req),

@@ -226,6 +226,32 @@ static void test_all_stop_with_the_same_files(void **state)
     }
 }
 
+/* The node at which a change of the schema is under way waits for its end, but not for ever:
+ * whoever has asked for it is told what became of it. */
+static void test_a_change_of_the_schema_ends_first(void **state)
+{
+    (void)state;
+    for (uint32_t ends = 0; ends < 2; ends++) {
+        start(2, 2);
+        fc_client(fc, MGM, true);
+        fc_run(fc, 5);
+        dict_at(1)->hold_drain = true;
+        order(1, 0);
+        fc_run(fc, 3000);
+        assert_false(fc->node[1].stopped);
+        if (ends != 0) {
+            dict_at(1)->hold_drain = false;
+            dict_drained(dict_at(1));
+            fc_run(fc, 500);
+        } else {
+            fc_run(fc, 3000);
+        }
+        assert_true(fc->node[1].stopped);
+        assert_int_equal(taken(), 1);
+        again();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +259,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_three_of_a_group_at_once, setup_stop, teardown),
         cmocka_unit_test_setup_teardown(test_the_one_to_stay_is_lost, setup_stop, teardown),
         cmocka_unit_test_setup_teardown(test_one_stops_before_the_start, setup_stop, teardown),
+        cmocka_unit_test_setup_teardown(test_a_change_of_the_schema_ends_first, setup_stop,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_all_stop_while_one_stops, setup_stop, teardown),
         cmocka_unit_test_setup_teardown(test_all_stop_with_the_same_files, setup_stop, teardown),
     };
