@@ -359,7 +359,7 @@ load_and_compare() {
     run "$BIN/ndb_drop_table" -d test awkward >/dev/null 2>&1 # Of a former life of the cluster, if it is there.
     want 0 "$BIN/ndb_create_table" --execute="$AWKWARD_TABLE"
     awkward_rows "$rows" >"$BOX/awkward.csv"
-    want 0 "$BIN/ndb_import" --rejects-file="$BOX/awkward.rej" test "$BOX/awkward.csv"
+    want 0 "$BIN/ndb_import" --state-dir="$BOX" test "$BOX/awkward.csv"
     cat "$BOX/out"
     want_text out "awkward: $rows rows imported, 0 rejected"
     want 0 "$BIN/ndb_select_count" -d test awkward
