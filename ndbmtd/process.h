@@ -181,7 +181,7 @@ const struct thread_config_entry *thread_place_entry(const struct thread_config 
 /* --- failure.c --- */
 void process_log(struct process *process, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Of the log that a node in the background has. */
+/* The path is that of the log which a node in the background has. */
 void process_log_path(const struct process *process, char *path, size_t size);
 /* Leaves error log entry and traces, tells angel and cluster log, ends the process. Any thread; the
  * first one counts. */

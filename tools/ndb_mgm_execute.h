@@ -11,7 +11,7 @@ struct wait_told;
 
 struct console {
     ndb_mgm_handle_t *handle;
-    struct wait_told *wait; /* Of the command that is carried out. */
+    struct wait_told *wait; /* It tells what the command that is carried out waits for. */
     FILE *out;
     int out_error; /* Why `out` has not got everything, an errno. */
     bool json;

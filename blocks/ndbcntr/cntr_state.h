@@ -195,10 +195,10 @@ struct cntr_single {
     uint32_t client_data;
 };
 
-/* MEET and REST only when all stop. */
-/* sender_data of a stop's DRAIN_CLIENTS_REQ to DICT; no change of single user mode has it. */
+/* A stop's DRAIN_CLIENTS_REQ to DICT has this sender_data; no change of single user mode has it. */
 #define CNTR_DRAIN_STOP UINT32_MAX
 
+/* MEET and REST come only when all nodes stop. */
 enum stop_step { STOP_DRAIN = 1, STOP_FLUSH, STOP_MEET, STOP_REST, STOP_LEAVE, STOP_END };
 
 struct cntr_peer {

@@ -722,7 +722,8 @@ static void test_the_last_page_of_a_save_rots(void **state)
         memset(place, 0, REDO_BLOCK_BYTES);
         if (restart()) fail_msg("seed %u: nobody misses the page", seed);
     }
-    assert_true(at_ends > 30); /* Of a file, behind which more was to be written. */
+    assert_true(at_ends >
+                30); /* The page was a file's last one, and more was to be written behind it. */
 }
 
 static void test_foreign_files(void **state)
