@@ -9,9 +9,6 @@
 #include "api/ndb_private.h"
 #include "signals/api_reg.h"
 
-_Static_assert(NDB_CLIENT_VERSION == NDB_VERSION,
-               "the library says the version that it registers with");
-
 uint32_t ndb_version(void)
 {
     return NDB_CLIENT_VERSION;

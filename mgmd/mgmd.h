@@ -17,10 +17,11 @@
 #include "mgmd/config.h"
 #include "mgmd/message.h"
 #include "ndb/mgm.h"
+#include "ndb/version.h"
 #include "signals/arbitrator.h"
 
-#define MGMD_VERSION      0x010000u /* major << 16 | minor << 8 | build */
-#define MGMD_VERSION_TEXT "ndb-1.0.0"
+#define MGMD_VERSION      ((uint32_t)NDB_CLIENT_VERSION) /* major << 16 | minor << 8 | build */
+#define MGMD_VERSION_TEXT "ndb-" NDB_CLIENT_VERSION_STRING
 
 #define MGMD_LISTENERS    11u /* Addresses of one HostName, and three more. */
 #define MGMD_SESSIONS_MAX 256u

@@ -9,6 +9,7 @@
 #include "kernel/node.h"
 #include "mgmd/config.h"
 #include "mgmd/thread_config.h"
+#include "ndb/version.h"
 #include "ndbmtd/layout.h"
 #include "transporters/send_queue.h"
 #include "transporters/transporter.h"
@@ -20,7 +21,7 @@
    requests, with room. Who sleeps and is woken in each such gap loses half of the throughput. */
 #define SPIN_DEFAULT_NS 100000u
 
-#define NDB_VERSION_TEXT "ndb-1.0.0"
+#define NDB_VERSION_TEXT "ndb-" NDB_CLIENT_VERSION_STRING
 
 /* What a thread has that owns sockets. A recv thread (or the only one) reads the links of its
  * peers; a send thread writes those of its share, or the recv thread does it itself. */

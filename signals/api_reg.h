@@ -2,10 +2,11 @@
  * See docs/protocols/membership.md. */
 /* SPDX-License-Identifier: MIT */
 #pragma once
+#include "ndb/version.h"
 #include "signals/gsn.h"
 
 /* major << 16 | minor << 8 | build. Nodes of one major version understand each other. */
-#define NDB_VERSION          0x010000u
+#define NDB_VERSION          ((uint32_t)NDB_CLIENT_VERSION)
 #define NDB_VERSION_MAJOR(v) ((v) >> 16)
 
 /* Every HeartbeatIntervalDbApi or more often, from the client to every data node that it is linked

@@ -31,6 +31,7 @@
 #include <stdint.h>
 
 #include "ndb/member.h"
+#include "ndb/version.h"
 
 #ifdef __cplusplus
 /* ndb_error and ndb_statistics are functions and structs, as C allows. */
@@ -40,13 +41,6 @@ extern "C" {
 #endif
 
 #define NDB_API __attribute__((visibility("default")))
-
-#define NDB_CLIENT_VERSION_MAJOR 1
-#define NDB_CLIENT_VERSION_MINOR 0
-#define NDB_CLIENT_VERSION_PATCH 0
-#define NDB_CLIENT_VERSION                                                                         \
-    ((NDB_CLIENT_VERSION_MAJOR << 16) | (NDB_CLIENT_VERSION_MINOR << 8) | NDB_CLIENT_VERSION_PATCH)
-#define NDB_CLIENT_VERSION_STRING "1.0.0"
 
 #define NDB_NO_TIMEOUT UINT32_MAX
 

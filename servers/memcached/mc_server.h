@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <uv.h>
+#include "ndb/version.h"
 #include "servers/memcached/mc_cache.h"
 #include "servers/memcached/mc_config.h"
 #include "servers/memcached/mc_parse.h"
@@ -13,7 +14,7 @@
 #define MC_WORKERS_MAX  64u
 #define MC_CLUSTERS_MAX 16u
 #define MC_PATH_MAX     108u /* Of a UNIX socket. */
-#define MC_VERSION_TEXT "1.6-ndb-1.0.0"
+#define MC_VERSION_TEXT "1.6-ndb-" NDB_CLIENT_VERSION_STRING
 
 struct mc_options {
     char *listen;               /* -l: addresses, by commas; NULL: all. malloc'ed. */
