@@ -163,28 +163,23 @@ static void fitting_text(const struct table_column *column, char *text, size_t s
 /* ---- The check. ---- */
 
 /* A string in a char[]: any size, since it bounds the values. */
-static uint32_t string_fault(const struct table_column *column, const struct ndb_field *field)
+static bool string_fits(const struct table_column *column, const struct ndb_field *field)
 {
     const uint32_t kinds = KIND(UNKNOWN) | KIND(TEXT) | KIND(BYTES);
-    if (!is_text(column))
-        return field->kind == NDB_MEMBER_UNKNOWN ? ERR_VALUE_LENGTH : ERR_VALUE_INVALID;
-    if ((kinds >> (uint32_t)field->kind & 1u) == 0) return ERR_VALUE_INVALID;
-    return field->size == 0 ? ERR_VALUE_LENGTH : 0;
+    return is_text(column) && (kinds >> (uint32_t)field->kind & 1u) != 0 && field->size != 0;
 }
 
-static uint32_t fault(const struct table_column *column, const struct ndb_field *field)
+static bool fits(const struct table_column *column, const struct ndb_field *field)
 {
     uint32_t kinds = members_of(&column->format)->kinds;
     uint32_t size = field->size == 0 ? column->size_max : field->size;
-    if ((uint32_t)field->kind > NDB_MEMBER_POINTER) return ERR_VALUE_INVALID;
-    if ((field->flags & NDB_FIELD_CSTRING) != 0) return string_fault(column, field);
+    if ((uint32_t)field->kind > NDB_MEMBER_POINTER) return false;
+    if ((field->flags & NDB_FIELD_CSTRING) != 0) return string_fits(column, field);
     if (is_text(column) && column->array == COLUMN_FIXED && size == 1) kinds |= KIND(UNSIGNED);
     bool told = field->kind != NDB_MEMBER_UNKNOWN;
-    if (told && (kinds >> (uint32_t)field->kind & 1u) == 0) return ERR_VALUE_INVALID;
+    if (told && (kinds >> (uint32_t)field->kind & 1u) == 0) return false;
     bool may_be_larger = !told || column->array != COLUMN_FIXED;
-    if (size < column->size_max || (size > column->size_max && !may_be_larger))
-        return ERR_VALUE_LENGTH;
-    return 0;
+    return size == column->size_max || (size > column->size_max && may_be_larger);
 }
 
 uint32_t member_check(const struct table_def *def, const struct table_column *column,
@@ -194,8 +189,7 @@ uint32_t member_check(const struct table_def *def, const struct table_column *co
     char type[SQL_TYPE_TEXT_SIZE];
     char member[48];
     char fitting[96];
-    uint32_t error = fault(column, field);
-    if (error == 0) return 0;
+    if (fits(column, field)) return 0;
     bool number = column_is_integer(column->format.type);
     sql_column_text(def, column, where, sizeof where);
     sql_type_text(&column->format, type);
@@ -203,5 +197,5 @@ uint32_t member_check(const struct table_def *def, const struct table_column *co
     fitting_text(column, fitting, sizeof fitting);
     snprintf(text, text_size, "%s is %s (%u bytes%s): the member is %s; use %s", where, type,
              column->size_max, number ? members_of(&column->format)->sign : "", member, fitting);
-    return error;
+    return ERR_MEMBER_TYPE;
 }

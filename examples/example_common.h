@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One row of table `accounts`. Members hold the columns' stored values; owner is a C string for our
- * convenience. */
+/* One row of table `accounts`. A member has its column's type: INT UNSIGNED, BIGINT, and a string,
+ * which becomes a C string. */
 struct account {
     uint32_t id;
     int64_t balance;
-    char owner[33];
+    char owner[129]; /* 32 characters of up to four bytes, and the NUL. */
 };
 
 static const struct ndb_field account_fields[] = {

@@ -13,8 +13,8 @@ if command -v g++ >/dev/null; then
     want 0 g++ -std=c++17 -Wall -Wextra -Werror -I"$HERE/../../include" -o "$BOX/cplusplus_client" \
         "$HERE/cplusplus_client.cc" -L"$BIN/../api" -lndbclient -Wl,-rpath,"$BIN/../api"
     want 0 "$BOX/cplusplus_client" "$CS"
-    want_text out '^4209: table test.cplusplus, column id is INT \(4 bytes, signed\): the member is an int64_t of 8 bytes; use int32_t$'
-    want_text out '^4313: .*column weight is DOUBLE \(8 bytes\): the member is a pointer; use double$'
+    want_text out '^4330: table test.cplusplus, column id is INT \(4 bytes, signed\): the member is an int64_t of 8 bytes; use int32_t$'
+    want_text out '^4330: .*column weight is DOUBLE \(8 bytes\): the member is a pointer; use double$'
     want_text out '^4313: line 1, column 10: at .\?.: column number is BIGINT UNSIGNED: the value is a text; use ndb_bound_uint\(\)$'
     want_text out '^C\+\+: all is right$'
 fi

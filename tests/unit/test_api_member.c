@@ -150,7 +150,7 @@ static void check(const struct expectation *e, const struct table_def *def,
     if (fits != (error == 0)) print_error("%s as %s: %u %s\n", e->sql, member->column, error, text);
     assert_int_equal(error == 0, fits);
     if (fits) return;
-    assert_true(error == ERR_VALUE_LENGTH || error == ERR_VALUE_INVALID);
+    assert_int_equal(error, ERR_MEMBER_TYPE);
     snprintf(type, sizeof type, "table test.t, column k is %s (", e->sql);
     assert_int_equal(strncmp(text, type, strlen(type)), 0);
     assert_non_null(strstr(text, "the member is "));
@@ -183,11 +183,11 @@ static void members_not_told(void **state)
     for (uint32_t size = 0; size < 10; size++) {
         const struct ndb_field field = {.column = "k", .size = size};
         assert_int_equal(member_check(def, &def->columns[0], &field, text, sizeof text),
-                         size == 0 || size >= 4 ? 0 : ERR_VALUE_LENGTH);
+                         size == 0 || size >= 4 ? 0 : ERR_MEMBER_TYPE);
     }
     const struct ndb_field wild = {.column = "k", .size = 4, .kind = (enum ndb_member_kind)40};
     assert_int_equal(member_check(def, &def->columns[0], &wild, text, sizeof text),
-                     ERR_VALUE_INVALID);
+                     ERR_MEMBER_TYPE);
     free(def);
 }
 
@@ -212,22 +212,22 @@ static void what_is_said(void **state)
 {
     (void)state;
     says(
-        COLUMN_INT, 1, "i64", ERR_VALUE_LENGTH,
+        COLUMN_INT, 1, "i64", ERR_MEMBER_TYPE,
         "table test.t, column k is INT (4 bytes, signed): the member is an int64_t of 8 bytes; use "
         "int32_t");
-    says(COLUMN_INT, 1, "c31", ERR_VALUE_INVALID,
+    says(COLUMN_INT, 1, "c31", ERR_MEMBER_TYPE,
          "table test.t, column k is INT (4 bytes, signed): the member is a char[31]; use int32_t");
-    says(COLUMN_UNSIGNED, 1, "f", ERR_VALUE_INVALID,
+    says(COLUMN_UNSIGNED, 1, "f", ERR_MEMBER_TYPE,
          "table test.t, column k is INT UNSIGNED (4 bytes, unsigned): the member is a float of 4 "
          "bytes; use uint32_t");
-    says(COLUMN_BIGUNSIGNED, 1, "i64", ERR_VALUE_INVALID,
+    says(COLUMN_BIGUNSIGNED, 1, "i64", ERR_MEMBER_TYPE,
          "table test.t, column k is BIGINT UNSIGNED (8 bytes, unsigned): the member is an int64_t "
          "of 8 bytes; use uint64_t");
-    says(COLUMN_VARCHAR, 40, "c31", ERR_VALUE_INVALID,
+    says(COLUMN_VARCHAR, 40, "c31", ERR_MEMBER_TYPE,
          "table test.t, column k is VARCHAR(10) (41 bytes): the member is a char[31]; use "
          "NDB_FIELD_STRING with char[41], or a struct of uint8_t length and char[40]");
     says(
-        COLUMN_DATE, 1, "u32", ERR_VALUE_INVALID,
+        COLUMN_DATE, 1, "u32", ERR_MEMBER_TYPE,
         "table test.t, column k is DATE (3 bytes): the member is a uint32_t or an enum of 4 bytes; "
         "use uint8_t[3]");
 }

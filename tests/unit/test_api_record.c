@@ -142,7 +142,7 @@ static void bad_records(void **state)
     assert_string_equal(ndb_error(&s->ndb)->detail, "table test.r, column nix");
     field = (struct ndb_field){.column = "id", .size = 4, .null_offset = NDB_NOT_NULLABLE};
     assert_null(ndb_record_create(&s->ndb, s->table, &field, 1, 100));
-    assert_int_equal(ndb_error(&s->ndb)->code, ERR_VALUE_LENGTH);
+    assert_int_equal(ndb_error(&s->ndb)->code, ERR_MEMBER_TYPE);
     field = (struct ndb_field){.column = "id", .offset = 95, .null_offset = NDB_NOT_NULLABLE};
     assert_null(ndb_record_create(&s->ndb, s->table, &field, 1, 100));
     assert_int_equal(ndb_error(&s->ndb)->code, ERR_RECORD_4291);
@@ -150,7 +150,7 @@ static void bad_records(void **state)
     assert_null(ndb_record_create(&s->ndb, s->table, &field, 1, 100));
     const struct ndb_field text = NDB_FIELD(struct row, fixed, "id");
     assert_null(ndb_record_create(&s->ndb, s->table, &text, 1, sizeof(struct row)));
-    assert_int_equal(ndb_error(&s->ndb)->code, ERR_VALUE_INVALID);
+    assert_int_equal(ndb_error(&s->ndb)->code, ERR_MEMBER_TYPE);
     assert_int_equal(ndb_error(&s->ndb)->status, NDB_STATUS_PERMANENT);
     assert_string_equal(ndb_error(&s->ndb)->detail,
                         "table test.r, column id is BIGINT UNSIGNED (8 bytes, unsigned): the "
