@@ -295,8 +295,9 @@ struct sysfile_ends_req {
 SIGNAL_STRUCT(sysfile_ends_req, 3);
 struct sysfile_ends_conf {
     uint32_t sender_data;
+    uint32_t older; /* They are those of an older GCI: the logs go on behind them. */
 };
-SIGNAL_STRUCT(sysfile_ends_conf, 1);
+SIGNAL_STRUCT(sysfile_ends_conf, 2);
 
 /*
  * The cluster starts: at `gci` (0: with nothing), as `incarnation`, which is greater than those of

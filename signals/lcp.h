@@ -100,9 +100,9 @@ SIGNAL_STRUCT(lcp_list_conf, 2);
  * up.
  */
 struct lcp_stuck_rep {
-    uint32_t error; /* Of the round. */
-    uint32_t fill;  /* Percent of the log that is fullest. */
-    uint32_t round; /* Which one. */
+    uint32_t error;  /* Of the round. */
+    uint32_t fill;   /* Percent of the log that is fullest. */
+    uint32_t age_ms; /* So long ago it began. */
 };
 SIGNAL_STRUCT(lcp_stuck_rep, 3);
 

@@ -92,9 +92,10 @@ struct recover_req {
     uint32_t incarnation;
     uint32_t lsn_lo; /* Log page known to have been durable; 0 = not known. */
     uint32_t lsn_hi;
-    uint32_t running; /* The cluster runs: pages of the same incarnation are this node's own. */
+    uint32_t running;   /* The cluster runs: pages of the same incarnation are this node's own. */
+    uint32_t lsn_older; /* That page was the end of an older GCI: more was durable. */
 };
-SIGNAL_STRUCT(recover_req, 6);
+SIGNAL_STRUCT(recover_req, 7);
 struct recover_conf {
     uint32_t sender_data;
     uint32_t fragments; /* Of which a checkpoint was read. */

@@ -70,8 +70,10 @@ SIGNAL_STRUCT(tc_drain_conf, 1);
  * NDBCNTR to every TC instance and DICT, behind a NODE_STATE_REP with single_user: end what other
  * clients than `node` have under way, by force after `grace_ms`. CONF when nothing is left. A newer
  * request replaces the one before; NODE_STATE_REP without single_user ends it. To DICT alone also
- * when this node stops: CONF when no change of the schema is under way here.
+ * when this node stops, with DRAIN_FOR_STOP, beside the other: CONF when no change of the schema is
+ * under way here.
  */
+#define DRAIN_FOR_STOP UINT32_MAX
 struct drain_clients_req {
     uint32_t sender_data;
     uint32_t node;

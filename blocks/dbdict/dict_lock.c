@@ -17,21 +17,25 @@ bool dict_lock_idle(const struct dict *dict)
  * client's, if that has begun since: then it is waited for too. */
 static void clients_try(struct dict *dict)
 {
-    if (dict->clients.sender == 0 || dict->master.state != MASTER_IDLE ||
-        !node_mask_empty(&dict->lost.waiting))
-        return;
-    jam();
-    struct drain_clients_conf conf = {.sender_data = dict->clients.sender_data};
-    sig_send(&dict->block, dict->clients.sender, GSN_DRAIN_CLIENTS_CONF, PRIO_B, &conf);
-    dict->clients.sender = 0;
+    if (dict->master.state != MASTER_IDLE || !node_mask_empty(&dict->lost.waiting)) return;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct dict_drain *drain = &dict->drain[i];
+        struct drain_clients_conf conf = {.sender_data = drain->sender_data};
+        if (drain->sender == 0) continue;
+        jam_data(i);
+        sig_send(&dict->block, drain->sender, GSN_DRAIN_CLIENTS_CONF, PRIO_B, &conf);
+        drain->sender = 0;
+    }
 }
 
 void dict_exec_DRAIN_CLIENTS_REQ(struct block *block, const struct signal *sig)
 {
     struct dict *dict = dict_of(block);
+    uint32_t number = SIG_PAYLOAD(sig, drain_clients_req)->sender_data;
+    struct dict_drain *drain = &dict->drain[number == DRAIN_FOR_STOP];
     jam();
-    dict->clients.sender = sig->sender;
-    dict->clients.sender_data = SIG_PAYLOAD(sig, drain_clients_req)->sender_data;
+    drain->sender = sig->sender;
+    drain->sender_data = number;
     clients_try(dict);
 }
 

@@ -279,10 +279,10 @@ struct dict {
     struct block block;
     uint32_t start_level;
     uint32_t single_user; /* Only this client may change the schema; 0 = all may. */
-    struct {
+    struct dict_drain {
         uint32_t sender; /* NDBCNTR waits for the end of a schema transaction; 0 = it does not. */
         uint32_t sender_data;
-    } clients;
+    } drain[2]; /* For single user mode, and for a stop. */
     uint32_t master_node;
     struct node_mask members;
     uint32_t president;

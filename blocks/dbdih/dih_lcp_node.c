@@ -211,8 +211,10 @@ static uint64_t log_bytes(const struct dih *dih)
 static void tell_if_stuck(struct dih *dih)
 {
     const struct lcp_node *node = &dih->lcp_node;
-    struct lcp_stuck_rep rep = {
-        .error = node->last.error, .fill = node->fill, .round = node->last.lcp_id};
+    uint64_t begun_ms = node->last_ms - node->last_duration_ms;
+    struct lcp_stuck_rep rep = {.error = node->last.error,
+                                .fill = node->fill,
+                                .age_ms = (uint32_t)(now_ms(&dih->block) - begun_ms)};
     bool gone = node->last.error == ERR_FILE_MISSING;
     if (node->last.failed == 0 || (node->fill < LCP_FILL_STUCK && !gone)) return;
     jam_data(node->last.failed);
@@ -230,7 +232,10 @@ static void judge(struct dih *dih)
     if (node->bytes_sum != node->bytes) node->write_gci = dih->gcp_node.complete_hi + 1u;
     node->bytes = node->bytes_sum;
     tell_if_stuck(dih);
-    if (node->state != LCPN_IDLE || node->start_gci > node->write_gci) return;
+    /* A round that has failed has freed nothing: another one is due though nothing was written, as
+     * nothing can be into a full log. */
+    if (node->state != LCPN_IDLE) return;
+    if (node->start_gci > node->write_gci && node->result.failed == 0) return;
     if (lcp_node_pauses(dih)) return;
     /* The tail moves by whole files: a log of few of them stays filled behind a round. */
     uint64_t growth = node->bytes - node->bytes_then;

@@ -50,10 +50,10 @@ bool dih_ends_name_all(const struct section *list, const struct node_mask *membe
 static void known(struct dih *dih)
 {
     struct dih_sysfile *sys = &dih->sysfile;
-    struct sysfile_ends_conf conf = {.sender_data = sys->ends.sender_data};
+    struct sysfile_ends_conf conf = {.sender_data = sys->ends.sender_data,
+                                     .older = sys->now.gci != sys->ends.gci};
     const uint32_t *pairs = sys->now.ends.words;
-    /* Ends of an older GCI are in front of what has to be there. */
-    uint32_t parts = sys->now.gci == sys->ends.gci ? dih_own_ends(dih, &pairs) : 0;
+    uint32_t parts = dih_own_ends(dih, &pairs);
     struct section list = {.words = pairs, .size = parts * 2u};
     signal_send(&dih->block, sys->ends_sender, GSN_SYSFILE_ENDS_CONF, PRIO_A, &conf,
                 sizeof(conf) / 4u, &list, 1);
@@ -78,7 +78,8 @@ void dih_exec_SYSFILE_ENDS_REQ(struct block *block, const struct signal *sig)
     sig_send(block, block_ref(sys->ends.newest, BLOCK_DBDIH, 0), GSN_LOG_ENDS_REQ, PRIO_A, &ask);
 }
 
-/* An older version's file may not have this node: then nobody knows. */
+/* An older version's file may not have this node: then it is known only where the logs ended with
+ * an older GCI, and all up to there has to be there, too. */
 void dih_exec_LOG_ENDS_CONF(struct block *block, const struct signal *sig)
 {
     struct dih *dih = dih_of(block);

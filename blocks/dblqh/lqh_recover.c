@@ -191,6 +191,7 @@ static void replay(struct lqh *lqh)
         .running = recover->req.running != 0,
         .gci_ahead = GCI_AHEAD,
         .lsn_known = recover->req.lsn_lo | (uint64_t)recover->req.lsn_hi << 32,
+        .lsn_older = recover->req.lsn_older != 0,
         .ended_count = recover->ended_count,
     };
     for (uint32_t i = 0; i < recover->ended_count; i++)

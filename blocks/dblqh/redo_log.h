@@ -85,6 +85,7 @@ struct redo_replay {
     uint32_t gci_ahead;   /* A log is not further ahead of restart_gci; more is damage. 0 = any. */
     uint64_t lsn_known;   /* This page and all before are known to have been durable; 0 = not known.
                              When it is page 0, only the life is known. */
+    bool lsn_older;       /* It ended an older GCI than restart_gci: more was durable. */
     uint32_t ended_count;
     struct redo_ended ended[REDO_ENDED_MAX];
 };

@@ -350,6 +350,12 @@ static void look_on(struct redo_log *log)
     chunk_read(log, log->look);
 }
 
+/* It is known which page was the last one when all of the restart's GCI was durable. */
+static bool end_known(const struct redo_log *log)
+{
+    return log->replay.lsn_known != 0 && !log->replay.lsn_older;
+}
+
 /*
  * A record that counts is cut off. Where the caller knows which page was the last one when all of
  * the restart's GCI was durable, the whole of each of its records is in front of that. What is cut
@@ -359,7 +365,7 @@ static void look_on(struct redo_log *log)
 static bool record_cut(const struct redo_log *log)
 {
     struct redo_record record;
-    return log->replay.lsn_known == 0 && redo_reader_unfinished(&log->reader, &record) &&
+    return !end_known(log) && redo_reader_unfinished(&log->reader, &record) &&
            happened(log, &record);
 }
 
@@ -485,7 +491,7 @@ static void look_done(struct redo_log *log)
          * left out by a former restart may stand there still, and the write over the one before it
          * was lost: so this counts only where it is not known what must be there. */
         bool later_file =
-            log->replay.lsn_known == 0 && redo_file_at(log, position) != redo_file_at(log, log->at);
+            !end_known(log) && redo_file_at(log, position) != redo_file_at(log, log->at);
         if (later_file || redo_synced(head) > log->chain.lsn) {
             damaged(log, log->end_fault, log->at, 0);
             return;

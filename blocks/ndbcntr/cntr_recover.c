@@ -101,6 +101,7 @@ static void begin_recover(struct cntr *cntr)
         if ((own || cntr->start.type == START_SYSTEM_RESTART) && i <= LDM_MAX) {
             req.lsn_lo = cntr->data.lsn[i - 1u][0];
             req.lsn_hi = cntr->data.lsn[i - 1u][1];
+            req.lsn_older = cntr->data.lsn_older;
         }
         node_mask_add(&cntr->recover.waiting, i);
         signal_send(&cntr->block, lqh_ref(cntr, i), GSN_RECOVER_REQ, PRIO_B, &req, sizeof(req) / 4u,
@@ -312,6 +313,7 @@ void cntr_exec_SYSFILE_ENDS_CONF(struct block *block, const struct signal *sig)
     const struct section *lsn = &sig->section[0];
     ndbrequire(lsn->size <= LDM_MAX * 2u);
     jam_data(lsn->size);
+    cntr->data.lsn_older = SIG_PAYLOAD(sig, sysfile_ends_conf)->older != 0;
     memset(cntr->data.lsn, 0, sizeof(cntr->data.lsn)); /* What is not there nobody knows. */
     memcpy(cntr->data.lsn, lsn->words, (size_t)lsn->size * 4u);
     cntr_step_done(cntr, STEP_LOG_ENDS);

@@ -127,7 +127,7 @@ void cntr_exec_DRAIN_CLIENTS_CONF(struct block *block, const struct signal *sig)
 {
     struct cntr *cntr = cntr_of(block);
     struct cntr_single *single = &cntr->single;
-    if (SIG_PAYLOAD(sig, drain_clients_conf)->sender_data == CNTR_DRAIN_STOP) {
+    if (SIG_PAYLOAD(sig, drain_clients_conf)->sender_data == DRAIN_FOR_STOP) {
         jam();
         cntr->stop.schema = 0;
         return;

@@ -578,6 +578,7 @@ void cntr_exec_CNTR_STARTED_REP(struct block *block, const struct signal *sig)
         return;
     }
     jam_data(node);
+    if (!node_mask_has(&cntr->started, node)) cntr_mate_started(cntr, node);
     node_mask_add(&cntr->started, node);
     cntr_rejoin_started(cntr, node);
     cntr_tell_state(cntr);

@@ -17,7 +17,7 @@
 #define FAIL_DELAY_MS   100u   /* For the events to leave the node before it ends. */
 #define STOP_DELAY_MS   50u    /* The same before an orderly end. */
 #define DRAIN_LIMIT_MS  5000u  /* Longest wait for the end of the transactions. */
-#define LEAVE_LIMIT_MS  5000u  /* Longest wait for the others to get there. */
+#define LEAVE_LIMIT_MS  8000u  /* Longest wait for the others to get there: that, and a GCI more. */
 #define FLUSH_LIMIT_MS  30000u /* Longest wait until what is committed is durable. */
 #define STOP_TICK_MS    20u
 #define SINGLE_GRACE_MS 5000u /* Single user mode: what others have under way ends by then. */
@@ -86,6 +86,7 @@ struct cntr_data {
     struct node_mask members;
     struct cntr_ended ended;
     uint32_t lsn[LDM_MAX][2];
+    bool lsn_older; /* They ended an older GCI: the logs go on behind them. */
 };
 
 /* With what the cluster starts. */
@@ -195,9 +196,6 @@ struct cntr_single {
     uint32_t client_data;
 };
 
-/* A stop's DRAIN_CLIENTS_REQ to DICT has this sender_data; no change of single user mode has it. */
-#define CNTR_DRAIN_STOP UINT32_MAX
-
 /* MEET and REST come only when all nodes stop. */
 enum stop_step { STOP_DRAIN = 1, STOP_FLUSH, STOP_MEET, STOP_REST, STOP_LEAVE, STOP_END };
 
@@ -259,7 +257,7 @@ struct cntr {
     uint64_t failed_ms;    /* When the last one was reported. */
     uint64_t stuck_ms;     /* LCP_STUCK_REP: the first of those that come now; 0 = none. */
     uint64_t stuck_last_ms;
-    uint32_t stuck_alone; /* The last round that failed while nobody else had the rows. */
+    uint64_t mate_ms; /* Up to then nobody else had the rows of this node's group. */
     struct cntr_peer peer[NODE_ID_MAX + 1];
 
     struct {
@@ -458,6 +456,7 @@ void cntr_exec_CNTR_LEAVE_REQ(struct block *block, const struct signal *sig);
 void cntr_exec_CNTR_LEAVE_CONF(struct block *block, const struct signal *sig);
 
 /* cntr_stop.c */
+void cntr_mate_started(struct cntr *cntr, uint32_t node); /* It will be. */
 void cntr_stop_begin(struct cntr *cntr, uint32_t flags);
 void cntr_stop_tick(struct cntr *cntr);
 void cntr_fail(struct cntr *cntr);

@@ -36,7 +36,7 @@ static void drain(struct cntr *cntr)
         sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBTC) + i, GSN_TC_DRAIN_REQ, PRIO_B, &req);
     }
     /* The president's client would not know what became of the change that it has asked for. */
-    struct drain_clients_req schema = {.sender_data = CNTR_DRAIN_STOP};
+    struct drain_clients_req schema = {.sender_data = DRAIN_FOR_STOP};
     cntr->stop.schema = 1;
     sig_send(&cntr->block, cntr_local(cntr, BLOCK_DBDICT), GSN_DRAIN_CLIENTS_REQ, PRIO_A, &schema);
 }
@@ -462,12 +462,26 @@ static void count_group(const struct cntr *cntr, uint32_t own, uint32_t *before,
     }
 }
 
+/* `node` will be started: is it the first one that has the rows, too? */
+void cntr_mate_started(struct cntr *cntr, uint32_t node)
+{
+    uint32_t group_of[NODE_ID_MAX + 1];
+    uint32_t before;
+    uint32_t others;
+    (void)node_config_groups(block_config(&cntr->block), group_of);
+    count_group(cntr, cntr_own(cntr), &before, &others);
+    if (others != 0 || node == cntr_own(cntr) || group_of[node] != group_of[cntr_own(cntr)]) return;
+    jam_data(node);
+    cntr->mate_ms = now_ms(&cntr->block);
+}
+
 /*
  * A log that is full refuses writes, those of the other replicas too. As long as others have the
  * rows this node is worth less than its absence. Of several in the same situation one goes at a
- * time, and the last one stays: it waits until those before it are known to be gone. What failed
- * while it was the last one is no reason to leave who has just come back: its disk may have room
- * again, and the next round tells.
+ * time, and the last one stays: it waits until those before it are known to be gone. A round that
+ * failed while it was the last one is no reason to leave who has just come back: its disk may have
+ * room again, and the next round, which DIH wants soon, tells. But a directory that is gone does
+ * not come back by itself.
  */
 void cntr_exec_LCP_STUCK_REP(struct block *block, const struct signal *sig)
 {
@@ -479,13 +493,9 @@ void cntr_exec_LCP_STUCK_REP(struct block *block, const struct signal *sig)
     if (cntr->stuck_ms == 0 || now - cntr->stuck_last_ms > STUCK_FORGET_MS) cntr->stuck_ms = now;
     cntr->stuck_last_ms = now;
     count_group(cntr, block_config(block)->own_node, &before, &others);
-    if (others == 0) cntr->stuck_alone = rep->round;
-    if (rep->round == cntr->stuck_alone) {
-        jam_data(others);
-        return;
-    }
+    bool alone = now - rep->age_ms < cntr->mate_ms && rep->error != ERR_FILE_MISSING;
     if (block_config(block)->survive == 0 || cntr->state != CNTR_RUNNING ||
-        cntr->level != START_STARTED || others == 0 ||
+        cntr->level != START_STARTED || others == 0 || alone ||
         now - cntr->stuck_ms < (uint64_t)before * STUCK_TURN_MS) {
         jam_data(others);
         return;

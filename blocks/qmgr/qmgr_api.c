@@ -211,6 +211,7 @@ void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig)
         if (client->version != req->version) /* It asks again and again. */
             log_warning(block, "node %u speaks another major version (%x)", node, req->version);
         client->version = req->version;
+        if (client->state != API_NONE) client_heard(qmgr, client); /* It is refused, not dead. */
         return;
     }
     if (client->state == API_FAILING) {

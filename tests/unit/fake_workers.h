@@ -141,7 +141,8 @@ static void fake_exec_TC_EPOCH_REQ(struct block *block, const struct signal *sig
 /* A log that stays empty. */
 static uint32_t fake_redo_node; /* Its logs are filled; something is written all the time. */
 static uint32_t fake_redo_fill = 60;
-static uint32_t fake_redo_bytes; /* Or 0. Each log of all nodes: so much was written, filled. */
+static uint32_t
+    fake_redo_bytes; /* Or 0: so much was written, and not more, into each log of all nodes. */
 
 static void fake_exec_REDO_STATUS_REQ(struct block *block, const struct signal *sig)
 {
@@ -150,7 +151,7 @@ static void fake_exec_REDO_STATUS_REQ(struct block *block, const struct signal *
                                         ref_node(block->ref) == fake_redo_node ? fake_redo_fill : 0,
                                     .bytes_lo = (uint32_t)now_ms(block)};
     if (fake_redo_bytes != 0) {
-        conf.fill = fake_redo_fill;
+        if (fake_redo_node == 0) conf.fill = fake_redo_fill;
         conf.bytes_lo = fake_redo_bytes;
     }
     sig_send(block, sig->sender, GSN_REDO_STATUS_CONF, PRIO_B, &conf);

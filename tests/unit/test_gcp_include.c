@@ -47,7 +47,7 @@ static const struct handler hand_handlers[] = {
     TAKE(READ_CONFIG_CONF),  TAKE(STTORRY),           TAKE(SYSFILE_START_CONF),
     TAKE(NODE_INCLUDE_CONF), TAKE(DIH_COMPLETE_CONF), TAKE(EVENT_REP),
     TAKE(SYSFILE_INFO_CONF), TAKE(LINK_UP_REP),       TAKE(LINK_DOWN_REP),
-    TAKE(TAKEOVER_END_REP),
+    TAKE(TAKEOVER_END_REP),  TAKE(LCP_STUCK_REP),
 };
 #define HANDS (sizeof hand_handlers / sizeof hand_handlers[0])
 static const struct block_type hand_cntr = {"NDBCNTR", BLOCK_NDBCNTR, hand_handlers, HANDS, NULL};
@@ -65,7 +65,8 @@ struct backup_hand {
     struct block block;
     uint32_t rounds;
     uint32_t usable;
-    bool fails; /* The next one. */
+    bool fails; /* The next one, */
+    bool full;  /* or all. */
     bool holds; /* Nothing is answered. */
     uint32_t asked_by;
     struct lcp_part_conf held;
@@ -85,7 +86,7 @@ static void backup_exec_LCP_PART_REQ(struct block *block, const struct signal *s
     struct lcp_part_conf conf = {
         .lcp_id = SIG_PAYLOAD(sig, lcp_part_req)->lcp_id,
         .fragments = 1,
-        .failed = backup->fails,
+        .failed = backup->fails || backup->full,
         .end_gci = dih_at(ref_node(block->ref))->gcp_node.gci_hi,
     };
     backup->fails = false;
@@ -610,6 +611,32 @@ static void test_round_of_a_dead_president(void **state)
     end();
 }
 
+/* The log of a node is full, so nothing more comes into it, and its disk takes no checkpoint: it
+ * tries again until there is room. */
+static void test_a_full_log_is_freed_when_there_is_room(void **state)
+{
+    (void)state;
+    begin(true);
+    fake_redo_node = 3;
+    fake_redo_bytes = 1000;
+    fake_redo_fill = 100;
+    backup_at(3, 1)->full = true;
+    fc_run(fc, 20000);
+    uint32_t tries = backup_at(3, 1)->rounds;
+    backup_at(3, 1)->full = false;
+    fc_run(fc, 10000);
+    uint32_t freed = backup_at(3, 1)->rounds;
+    fc_run(fc, 10000);
+    uint32_t more = backup_at(3, 1)->rounds;
+    fake_redo_node = fake_redo_bytes = 0;
+    fake_redo_fill = 60;
+    assert_in_range(tries, 4, 40); /* With pauses. */
+    assert_true(freed > tries);
+    assert_int_equal(dih_at(3)->lcp_node.last.failed, 0);
+    assert_int_equal(more, freed); /* And then there is nothing more to be done. */
+    end();
+}
+
 /* Its disk takes no checkpoint: it does not wait for ever. */
 static void test_no_checkpoint_of_its_own(void **state)
 {
@@ -788,6 +815,7 @@ int main(void)
         cmocka_unit_test(test_no_wait_for_the_others),
         cmocka_unit_test(test_complete_before_it_takes_part),
         cmocka_unit_test(test_included_under_load),
+        cmocka_unit_test(test_a_full_log_is_freed_when_there_is_room),
         cmocka_unit_test(test_no_checkpoint_of_its_own),
         cmocka_unit_test(test_wanted_meanwhile),
         cmocka_unit_test(test_round_of_a_dead_president),

@@ -67,10 +67,12 @@ static struct world {
     uint32_t gci;       /* Current. */
     uint32_t saved;     /* Declared durable. */
     uint64_t saved_lsn; /* The log's last durable page then; a system file has both. */
-    bool tells_lsn;     /* What the system file has is told to the replay. */
-    uint32_t start;     /* Checkpoints' start GCI. */
-    uint32_t told;      /* The log knows that it may forget older ones. */
-    uint32_t saving;    /* GCI of the save under way, 0 = none. */
+    bool tells_lsn;     /* What the system file has is told to the replay, */
+    bool tells_older;   /* or what the one before it has. */
+    uint64_t older_lsn;
+    uint32_t start;  /* Checkpoints' start GCI. */
+    uint32_t told;   /* The log knows that it may forget older ones. */
+    uint32_t saving; /* GCI of the save under way, 0 = none. */
     uint64_t target;
     uint64_t target_lsn; /* The page that ends there; 0 = it was durable before. */
     uint32_t incarnation;
@@ -295,6 +297,7 @@ static void io_synced(void *context)
     (void)context;
     if (w->saving != 0 && redo_durable(&w->log) >= w->target) {
         w->saved = w->saving;
+        w->older_lsn = w->saved_lsn;
         w->saved_lsn = w->log.lsn_synced;
         assert_true(w->saved_lsn >= w->target_lsn);
         w->saving = 0;
@@ -460,6 +463,8 @@ static bool start_again(bool running)
     replay->keeps = true;
     replay->restart_gci = w->saved;
     if (w->tells_lsn) replay->lsn_known = w->saved_lsn;
+    if (w->tells_older) replay->lsn_known = w->older_lsn;
+    replay->lsn_older = replay->lsn_older || w->tells_older;
     replay->incarnation = w->incarnation;
     redo_replay(&w->log, replay);
     settle();
@@ -484,6 +489,7 @@ static void test_crashes(void **state)
     uint64_t laps = 0;
     for (uint32_t seed = 0; seed < 60; seed++) {
         world_begin(seed);
+        w->tells_older = seed % 2u != 0;
         for (uint32_t round = 0; round < 40; round++) {
             for (uint32_t n = (uint32_t)rng_below(&rng, 400); n > 0; n--)
                 live();
@@ -805,6 +811,30 @@ static void test_another_life(void **state)
     }
 }
 
+/* It is known where the log ended with an older GCI than the restart's: up to there it has to be,
+ * and goes on behind. */
+static void test_an_older_end(void **state)
+{
+    (void)state;
+    for (uint32_t rots = 0; rots <= 1; rots++) {
+        world_begin(6);
+        append();
+        save();
+        settle();
+        w->replay.lsn_known = w->log.lsn_synced;
+        w->replay.lsn_older = true;
+        if (rots) {
+            memset(w->disk[0], 0, REDO_BLOCK_BYTES);
+            assert_false(restart());
+            continue;
+        }
+        append();
+        save();
+        settle();
+        assert_true(restart());
+    }
+}
+
 /* A page that was left out is still there when the write over it goes astray: it is not taken for
  * the new one. */
 static void test_a_left_out_page_stays(void **state)
@@ -994,6 +1024,7 @@ int main(void)
         cmocka_unit_test(test_foreign_files),
         cmocka_unit_test(test_stray_files),
         cmocka_unit_test(test_another_life),
+        cmocka_unit_test(test_an_older_end),
         cmocka_unit_test(test_a_left_out_page_stays),
         cmocka_unit_test(test_the_very_first_page_is_left_out),
         cmocka_unit_test(test_a_save_names_a_page_that_is_there),

@@ -646,7 +646,6 @@ static void test_stuck_checkpoints(void **state)
     struct lcp_stuck_rep rep = {.error = 2810, .fill = 80};
     start(2, 2);
     for (uint32_t i = 0; i < 40; i++) {
-        rep.round++;
         for (uint32_t id = 1; id <= 2; id++) {
             if (is_started(id))
                 sig_send(&fake_tc(fc, id, 1)->block, block_ref(id, BLOCK_NDBCNTR, 0),
@@ -660,14 +659,15 @@ static void test_stuck_checkpoints(void **state)
     make_node(1);
     run_until_started(2, 2000);
     check_whole(2);
-    for (uint32_t i = 0; i < 40; i++) { /* That failed while it was alone: the next round tells. */
+    for (uint32_t i = 0; i < 40; i++) { /* It began while it was alone: the next round tells. */
+        rep.age_ms = 2001 + 50 * i;
         sig_send(&fake_tc(fc, 2, 1)->block, block_ref(2, BLOCK_NDBCNTR, 0), GSN_LCP_STUCK_REP,
                  PRIO_B, &rep);
         fc_run(fc, 50);
         assert_true(is_started(1) && is_started(2));
     }
     fc_run(fc, 6000);
-    rep.round++;
+    rep.age_ms = 1000;
     for (uint32_t i = 0; i < 20 && !fc->node[2].dead; i++) { /* Now it may: after its turn. */
         assert_true(i < 12);
         sig_send(&fake_tc(fc, 2, 1)->block, block_ref(2, BLOCK_NDBCNTR, 0), GSN_LCP_STUCK_REP,

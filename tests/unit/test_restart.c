@@ -308,8 +308,8 @@ static void forget_ends(uint32_t node)
 }
 
 /* Nor does the one that knows the newest GCI know where the other's logs ended with it: then nobody
- * does, and where they ended with an older one is no answer. */
-static void test_nobody_knows_where_a_log_ends(void **state)
+ * does. Where they ended with an older one says how much must be there, and not that it is all. */
+static void test_only_an_older_end_is_known(void **state)
 {
     (void)state;
     struct node_config config = files_config(2, 2);
@@ -320,7 +320,9 @@ static void test_nobody_knows_where_a_log_ends(void **state)
     assert_started(2);
     for (uint32_t i = 1; i <= 2; i++) {
         assert_int_equal(fake_lqh(fc, 2, i)->recover.restart_gci, gci);
-        assert_int_equal(fake_lqh(fc, 2, i)->recover.lsn_lo, 0);
+        assert_int_equal(fake_lqh(fc, 2, i)->recover.lsn_lo, 500 + 20 + i);
+        assert_true(fake_lqh(fc, 2, i)->recover.lsn_older);
+        assert_false(fake_lqh(fc, 1, i)->recover.lsn_older);
     }
 }
 
@@ -750,7 +752,7 @@ int main(void)
         STARTS(test_start_is_cut_off_anywhere),
         STARTS(test_one_system_file_is_behind),
         STARTS(test_others_know_where_a_log_ends),
-        STARTS(test_nobody_knows_where_a_log_ends),
+        STARTS(test_only_an_older_end_is_known),
         STARTS(test_others_replace_a_rotten_copy),
         STARTS(test_node_lost_while_recovering),
         STARTS(test_progress_is_told),
