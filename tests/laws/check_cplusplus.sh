@@ -31,7 +31,7 @@ done
 
 # Every header by itself, as C++ and as C.
 for header in include/ndb/*.h; do
-    printf '#include "%s"\n#include "%s"\n' "$PWD/$header" "$PWD/$header" >"$box/header.cc"
+    printf '#include "%s"\n#include "%s"\nextern int a_file_has_something;\n' "$PWD/$header" "$PWD/$header" >"$box/header.cc"
     cp "$box/header.cc" "$box/header.c"
     check g++ -fsyntax-only -std=c++98 -Wall -Wextra -Werror -Iinclude "$box/header.cc"
     # shellcheck disable=SC2086
