@@ -118,8 +118,10 @@ struct cluster_log *cluster_log_open(const struct log_destination *destination,
         file->max_size = target->max_size;
         file->max_files = target->max_files;
         if (open_file(file) != 0) {
-            (void)snprintf(why, why_size, "the cluster log %.200s cannot be opened: %s", file->path,
-                           strerror(errno));
+            (void)snprintf(why, why_size,
+                           "the cluster log %.200s cannot be opened: %s; make its directory, or "
+                           "change DataDir or LogDestination",
+                           file->path, strerror(errno));
             cluster_log_close(log);
             return NULL;
         }

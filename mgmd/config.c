@@ -567,9 +567,17 @@ const char *config_restart_needed(const struct cluster_config *a, const struct c
 void config_report_clear(struct config_report *report)
 {
     for (uint32_t i = 0; i < report->count; i++)
-        free(report->lines[i]);
+        free(report->lines[i].text);
     free(report->lines);
     *report = (struct config_report){.lines = NULL};
+}
+
+const char *config_report_error(const struct config_report *report)
+{
+    for (uint32_t i = 0; i < report->count; i++) {
+        if (report->lines[i].error) return report->lines[i].text;
+    }
+    return NULL;
 }
 
 static int report_grow(struct config_report *report)
@@ -579,16 +587,33 @@ static int report_grow(struct config_report *report)
     return report->lines == NULL ? -1 : 0;
 }
 
+/* The file is judged in several passes; a person reads it from its first line to its last. */
+static void report_insert(struct config_report *report, const struct config_line *line)
+{
+    struct config_line *at = &report->lines[report->count++];
+
+    if (line->number != 0) {
+        for (; at > report->lines && (at[-1].number == 0 || at[-1].number > line->number); at--)
+            *at = at[-1];
+    }
+    *at = *line;
+}
+
 void config_report_add(struct config_report *report, bool error, const char *file, uint32_t line,
                        const char *section, const char *name, const char *format, ...)
 {
     char text[1024];
-    int used = snprintf(text, sizeof(text), "%s:%u: %s[%s]%s%s: ", file, line,
-                        error ? "" : "warning: ", section, name[0] != '\0' ? " " : "", name);
+    char place[16] = "";
+    const char *warning = error ? "" : "warning: ";
+    int used;
     va_list args;
 
-    if (line == 0 && section[0] == '\0') /* About the whole file. */
-        used = snprintf(text, sizeof(text), "%s: %s", file, error ? "" : "warning: ");
+    if (line != 0) (void)snprintf(place, sizeof(place), ":%u", line);
+    if (section[0] == '\0') /* About a line, or the whole file. */
+        used = snprintf(text, sizeof(text), "%s%s: %s", file, place, warning);
+    else
+        used = snprintf(text, sizeof(text), "%s%s: %s[%s]%s%s: ", file, place, warning, section,
+                        name[0] != '\0' ? " " : "", name);
     if (error) report->errors++;
     if (used > 0 && (size_t)used < sizeof(text)) {
         va_start(args, format);
@@ -604,5 +629,5 @@ void config_report_add(struct config_report *report, bool error, const char *fil
         report->dropped++;
         return;
     }
-    report->lines[report->count++] = copy;
+    report_insert(report, &(struct config_line){.text = copy, .number = line, .error = error});
 }

@@ -157,14 +157,22 @@ const char *config_restart_needed(const struct cluster_config *a, const struct c
                                   uint32_t node_id, char *what, size_t size);
 
 /* Messages about a configuration: errors and warnings, each one line of text. */
+struct config_line {
+    char *text;
+    uint32_t number; /* Of the file's line, 0: it is about none. */
+    bool error;      /* Or a warning. */
+};
+
 struct config_report {
-    char **lines;
+    struct config_line *lines; /* In the order of the file; what is about no line comes last. */
     uint32_t count;
     uint32_t errors;  /* Number of lines that are errors; the others are warnings. */
     uint32_t dropped; /* Lines beyond CONFIG_REPORT_MAX. */
 };
 #define CONFIG_REPORT_MAX 1000
 void config_report_clear(struct config_report *report);
+/* The first error, NULL: there is none. */
+const char *config_report_error(const struct config_report *report);
 void config_report_add(struct config_report *report, bool error, const char *file, uint32_t line,
                        const char *section, const char *name, const char *format, ...)
     __attribute__((format(printf, 7, 8)));

@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "mgmd/config_ini.h"
+#include "mgmd/config_names.h"
 
 struct build_section {
     enum config_kind kind; /* NONE: refused, skipped. */
@@ -33,66 +34,17 @@ struct build {
 #define COMPLAIN(build, line, section, name, ...)                                                  \
     config_report_add((build)->report, true, (build)->file, (line), (section), (name), __VA_ARGS__)
 
-static uint32_t min3(uint32_t a, uint32_t b, uint32_t c)
-{
-    uint32_t low = a < b ? a : b;
-
-    return low < c ? low : c;
-}
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-/* Edit distance without regard to case; both at most 63 characters. */
-static uint32_t distance(const char *a, const char *b)
-{
-    uint32_t row[64];
-    size_t length = strlen(b);
-
-    for (uint32_t j = 0; j <= length; j++)
-        row[j] = j;
-    for (uint32_t i = 1; a[i - 1] != '\0'; i++) {
-        uint32_t corner = row[0];
-        row[0] = i;
-        for (uint32_t j = 1; j <= length; j++) {
-            uint32_t above = row[j];
-            uint32_t cost = lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1;
-            row[j] = min3(row[j] + 1, row[j - 1] + 1, corner + cost);
-            corner = above;
-        }
-    }
-    return row[length];
-}
-
 static void complain_unknown(struct build *build, enum config_kind kind,
                              const struct ini_pair *pair)
 {
     const char *section = config_kind_name(kind);
-    const char *nearest = NULL;
-    uint32_t best = 3 + (uint32_t)strlen(pair->name) / 4;
-    uint32_t count;
-    const struct config_param *params = config_params(&count);
+    enum config_kind other = config_kind_with(kind, pair->name);
+    const char *nearest = config_nearest_param(kind, pair->name);
 
-    for (uint32_t i = 0; i < count; i++) {
-        if (strcasecmp(params[i].name, pair->name) == 0 && params[i].kind != kind) {
-            COMPLAIN(build, pair->line, section, pair->name,
-                     "unknown parameter of this section, it belongs to [%s]",
-                     config_kind_name(params[i].kind));
-            return;
-        }
-    }
-    for (uint32_t i = 0; i < count && strlen(pair->name) < 64; i++) {
-        if (params[i].kind != kind) continue;
-        bool shortened = strlen(pair->name) > 3 &&
-                         strncasecmp(params[i].name, pair->name, strlen(pair->name)) == 0;
-        uint32_t d = shortened ? 1 : distance(pair->name, params[i].name);
-        if (d >= best) continue;
-        best = d;
-        nearest = params[i].name;
-    }
-    if (nearest == NULL) {
+    if (other != CONFIG_NONE) {
+        COMPLAIN(build, pair->line, section, pair->name,
+                 "unknown parameter of this section, it belongs to [%s]", config_kind_name(other));
+    } else if (nearest == NULL) {
         COMPLAIN(build, pair->line, section, pair->name, "unknown parameter");
     } else {
         COMPLAIN(build, pair->line, section, pair->name, "unknown parameter, did you mean %s?",
@@ -100,50 +52,32 @@ static void complain_unknown(struct build *build, enum config_kind kind,
     }
 }
 
-struct foreign {
-    enum config_kind kind;
-    const char *name;
-    bool refused;
-    const char *reason;
-};
-
 /* True when the name is none of this system's but known: told with the reason. */
 static bool complain_foreign(struct build *build, enum config_kind kind,
                              const struct ini_pair *pair)
 {
-#define FOREIGN(section, name, refused, reason) {CONFIG_##section, #name, (refused) != 0, (reason)},
-    static const struct foreign foreigns[] = {
-#include "mgmd/params_foreign.def"
-    };
-#undef FOREIGN
+    const struct config_foreign *foreign = config_foreign_param(kind, pair->name);
 
-    for (uint32_t i = 0; i < sizeof(foreigns) / sizeof(foreigns[0]); i++) {
-        const struct foreign *foreign = &foreigns[i];
-        if (foreign->kind != kind || strcasecmp(foreign->name, pair->name) != 0) continue;
-        config_report_add(build->report, foreign->refused, build->file, pair->line,
-                          config_kind_name(kind), foreign->name,
-                          foreign->refused ? "it is not supported: %s" : "it has no effect: %s",
-                          foreign->reason);
-        return true;
-    }
-    return false;
+    if (foreign == NULL) return false;
+    config_report_add(build->report, foreign->refused, build->file, pair->line,
+                      config_kind_name(kind), foreign->name,
+                      foreign->refused ? "it is not supported: %s" : "it has no effect: %s",
+                      foreign->reason);
+    return true;
 }
 
-static enum config_kind kind_of(const char *name, size_t length)
+static void complain_section(struct build *build, const struct ini_section *section, size_t length)
 {
-    static const struct {
-        const char *name;
-        enum config_kind kind;
-    } names[] = {{"ndbd", CONFIG_NDBD}, {"db", CONFIG_NDBD},       {"ndb_mgmd", CONFIG_MGMD},
-                 {"mgm", CONFIG_MGMD},  {"mysqld", CONFIG_API},    {"api", CONFIG_API},
-                 {"tcp", CONFIG_TCP},   {"system", CONFIG_SYSTEM}, {"ndbapi", CONFIG_API}};
+    const char *nearest = config_kind_named(section->name, length) == CONFIG_NONE
+                              ? config_nearest_section(section->name, length)
+                              : NULL;
+    const char *middle = nearest == NULL ? "" : ", did you mean ";
 
-    for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strlen(names[i].name) == length && strncasecmp(name, names[i].name, length) == 0) {
-            return names[i].kind;
-        }
-    }
-    return CONFIG_NONE;
+    COMPLAIN(build, section->line, section->name, "",
+             "%s%s%s%s (allowed: ndbd, ndb_mgmd, mysqld, tcp, each also with "
+             "\"default\", system, computer)",
+             length == 0 ? "the section has no name" : "unknown section", middle,
+             nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?");
 }
 
 static bool is_name(const char *name, size_t length, const char *wanted)
@@ -185,13 +119,11 @@ static void find_kinds(struct build *build)
         size_t length = strcspn(section->name, " \t");
         const char *rest = section->name + length + strspn(section->name + length, " \t");
         if (is_foreign_section(build, i)) continue;
-        out->kind = kind_of(section->name, length);
+        out->kind = config_kind_named(section->name, length);
         out->is_default = strcasecmp(rest, "default") == 0;
         if (out->kind == CONFIG_NONE || (rest[0] != '\0' && !out->is_default) ||
             (out->kind == CONFIG_SYSTEM && out->is_default)) {
-            COMPLAIN(build, section->line, section->name, "",
-                     "unknown section (allowed: ndbd, ndb_mgmd, mysqld, tcp, each also with "
-                     "\"default\", system, computer)");
+            complain_section(build, section, length);
             out->kind = CONFIG_NONE;
         } else if (out->is_default && default_line[out->kind] != 0) {
             COMPLAIN(build, section->line, section->name, "",

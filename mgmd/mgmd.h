@@ -39,6 +39,7 @@
 #define MGMD_TICK_MS         100u
 #define MGMD_ANSWER_MS       30000u
 #define MGMD_STOP_MS         600000u
+#define MGMD_LOST_BEATS      5u /* After so many intervals without one a data node is lost. */
 #define MGMD_REQUESTS_MAX    64u
 #define MGMD_HOLD_ID_MS      10000u /* At the data nodes: until the client links to them. */
 #define MGMD_ASK_ID_MS       2000u
@@ -176,6 +177,8 @@ struct mgmd {
 /* Loads what is kept and the file, decides, stores a new generation. 0, or -1 with messages on
  * standard error. */
 int mgmd_config_start(struct mgmd *mgmd);
+/* A file's configuration, NULL: it is wrong. What is to say of it is on the standard error. */
+struct cluster_config *mgmd_read_config(const char *file);
 
 /* ---- mgmd_change.c: how it becomes another one ---- */
 
@@ -304,7 +307,7 @@ void mgmd_listeners_event(struct mgmd *mgmd, const struct ndb_mgm_event *event, 
 void mgmd_listeners_levels(const struct mgmd *mgmd, uint32_t *levels);
 void mgmd_sessions_list(struct mgmd *mgmd, struct mgmd_session *to);
 
-/* ---- mgmd_orders.c, for those who ask data nodes ---- */
+/* ---- mgmd_requests.c, for those who ask data nodes ---- */
 
 /* A free record; NULL when there is none: the session has the error then. */
 struct mgmd_request *mgmd_request_new(struct mgmd_session *session, uint64_t wait_ms);
@@ -317,9 +320,17 @@ void mgmd_request_error(struct mgmd_request *request, uint32_t node, uint32_t er
 void mgmd_request_finish(struct mgmd *mgmd, struct mgmd_request *request);
 /* Everything was sent: hear the answers. Without any node to wait for, the next tick answers. */
 void mgmd_request_go(struct mgmd_session *session);
+
+/* ---- mgmd_orders.c ---- */
+
+bool mgmd_is_data_node(const struct mgmd *mgmd, uint32_t id);
 /* The nodes of a request: "node: 1 2,3", or all data nodes. False: the error was sent. */
 bool mgmd_read_nodes(struct mgmd_session *session, bool all, bool linked_only,
                      struct node_mask *nodes, bool *self);
+/* To whoever leads now; again when that one is lost, or has not led. */
+void mgmd_single_user_send(struct mgmd *mgmd, struct mgmd_request *request);
+/* Its answer. */
+void mgmd_take_single_user(struct mgmd *mgmd, uint32_t node, const struct signal *sig);
 
 /* ---- mgmd_reports.c ---- */
 
@@ -337,15 +348,22 @@ void mgmd_order_disk(struct mgmd_session *session);
 void mgmd_order_threads(struct mgmd_session *session);
 void mgmd_order_events(struct mgmd_session *session);
 void mgmd_order_dump(struct mgmd_session *session);
+void mgmd_order_single_user(struct mgmd_session *session);
+
+/* ---- mgmd_nodeids.c ---- */
+
 /* The id that this session holds: do the data nodes agree? False: they need not be asked. */
 bool mgmd_order_nodeid(struct mgmd_session *session, uint32_t id, bool any, const char *host,
                        const char *name);
 /* The session that held it has ended. */
 void mgmd_order_nodeid_free(struct mgmd *mgmd, uint32_t id);
+void mgmd_take_nodeid(struct mgmd *mgmd, uint32_t node, const struct signal *sig);
+/* Some have not answered: most of them are enough, because two servers' majorities meet. */
+void mgmd_nodeid_late(struct mgmd *mgmd, struct mgmd_request *request);
 /* The answer of get nodeid. */
 void mgmd_reply_nodeid(struct mgmd_session *session, uint32_t id, const char *name);
-void mgmd_order_single_user(struct mgmd_session *session);
-/* Answers and link losses move the requests on. */
+
+/* ---- mgmd_requests.c: answers and link losses move the requests on ---- */
 void mgmd_requests_signal(struct mgmd *mgmd, uint32_t node, const struct signal *sig);
 void mgmd_requests_link_down(struct mgmd *mgmd, uint32_t node);
 void mgmd_requests_tick(struct mgmd *mgmd);

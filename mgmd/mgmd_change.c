@@ -118,9 +118,10 @@ static struct cluster_config *read_own(const struct mgmd *mgmd, const char *file
 {
     struct config_report report = {.lines = NULL};
     struct cluster_config *config = config_parse_file(file, &report);
+    const char *error = config_report_error(&report);
 
     if (config == NULL)
-        (void)snprintf(why, why_size, "%s", report.count > 0 ? report.lines[0] : "out of memory");
+        (void)snprintf(why, why_size, "%s", error == NULL ? "out of memory" : error);
     config_report_clear(&report);
     if (config == NULL) return NULL;
     const struct config_section *own = config_node(config, mgmd->own_node);

@@ -11,13 +11,13 @@
 #include "mgmd/config_parse.h"
 #include "mgmd/mgmd.h"
 
-static struct cluster_config *parse_and_tell(const char *file)
+struct cluster_config *mgmd_read_config(const char *file)
 {
     struct config_report report = {.lines = NULL};
     struct cluster_config *config = config_parse_file(file, &report);
 
     for (uint32_t i = 0; i < report.count; i++)
-        (void)fprintf(stderr, "%s\n", report.lines[i]);
+        (void)fprintf(stderr, "%s\n", report.lines[i].text);
     if (report.dropped > 0) (void)fprintf(stderr, "... and %u more lines\n", report.dropped);
     config_report_clear(&report);
     return config;
@@ -35,7 +35,7 @@ static int open_log(struct mgmd *mgmd, const struct cluster_config *config)
 {
     const struct config_section *own = config_node(config, mgmd->own_node);
     struct log_destination destination;
-    char why[300];
+    char why[400];
 
     set_directory(mgmd->directory, sizeof(mgmd->directory), config_get_text(own, CFG_MGMD_DataDir));
     if (log_destination_parse(config_get_text(own, CFG_MGMD_LogDestination), &destination, why,
@@ -331,7 +331,7 @@ static int choose_config(struct mgmd *mgmd)
 
     if (no_such_file(wanted == NULL ? "config.ini" : wanted)) return start_from_cache(mgmd);
     if (wanted == NULL) mgmd->options.config_file = "config.ini";
-    struct cluster_config *file = parse_and_tell(mgmd->options.config_file);
+    struct cluster_config *file = mgmd_read_config(mgmd->options.config_file);
     if (file == NULL) return -1;
     mgmd->own_node = mgmd_find_own_node(mgmd, file);
     if (mgmd->own_node == 0 || open_log(mgmd, file) != 0) {

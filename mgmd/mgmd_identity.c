@@ -119,7 +119,10 @@ int mgmd_identity_begin(struct mgmd *mgmd, const struct cluster_config *config)
     mark_path(mgmd, path, sizeof(path));
     int length = snprintf(text, sizeof(text), "%" PRIu64 "\n", config_cluster_id(config));
     if (mgmd_write_file(path, text, (size_t)length) == 0) return 0;
-    (void)fprintf(stderr, "ndb_mgmd: %s cannot be written: %s\n", path, strerror(errno));
+    (void)fprintf(stderr,
+                  "ndb_mgmd: %s cannot be written: %s; name a directory where this user may write "
+                  "with --config-dir\n",
+                  path, strerror(errno));
     return -1;
 }
 
@@ -343,10 +346,15 @@ uint32_t mgmd_find_own_node(const struct mgmd *mgmd, const struct cluster_config
         count++;
     }
     if (count == 1) return found;
-    (void)fprintf(stderr, "ndb_mgmd: %s\n",
-                  mgmd->options.node_id != 0 ? "--ndb-nodeid names no [ndb_mgmd] section"
-                  : count == 0
-                      ? "no [ndb_mgmd] section has a HostName of this machine; use --ndb-nodeid"
-                      : "several [ndb_mgmd] sections are for this machine; use --ndb-nodeid");
+    const char *wrong = mgmd->options.node_id != 0 ? "--ndb-nodeid names no [ndb_mgmd] section"
+                        : count == 0 ? "no [ndb_mgmd] section has a HostName of this machine"
+                                     : "several [ndb_mgmd] sections are for this machine";
+    (void)fprintf(stderr, "ndb_mgmd: %s; choose one with --ndb-nodeid:", wrong);
+    for (struct config_section *node = config_next_node(config, 0, CONFIG_MGMD); node != NULL;
+         node = config_next_node(config, config_section_node(node), CONFIG_MGMD)) {
+        const char *host = config_get_text(node, CFG_MGMD_HostName);
+        (void)fprintf(stderr, " %u (HostName=%s)", config_section_node(node), host);
+    }
+    (void)fprintf(stderr, "\n");
     return 0;
 }

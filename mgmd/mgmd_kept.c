@@ -127,8 +127,10 @@ int mgmd_kept_store(struct mgmd *mgmd, const struct cluster_config *config)
     int why = bytes == NULL ? ENOMEM : errno;
     free(bytes);
     if (rc != 0)
-        (void)fprintf(stderr, "ndb_mgmd: the cache %s cannot be written: %s\n", path,
-                      strerror(why));
+        (void)fprintf(stderr,
+                      "ndb_mgmd: the cache %s cannot be written: %s; name a directory where this "
+                      "user may write with --config-dir\n",
+                      path, strerror(why));
     errno = why;
     return rc;
 }

@@ -44,6 +44,7 @@ static const struct option long_options[] = {
     {"verbose", no_argument, NULL, 'v'},
     {"version", no_argument, NULL, 'V'},
     {"help", no_argument, NULL, OPT_HELP},
+    {"usage", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0}};
 
 static void print_help(void)
@@ -64,7 +65,7 @@ static void print_help(void)
         "  -d, --daemon             run in the background (default)\n"
         "  -P, --print-full-config  check the file, print all values, exit\n"
         "  -v, --verbose            also print the cluster log\n"
-        "  -?, --help               print this\n"
+        "  -?, --help, --usage      print this\n"
         "  -V, --version            print the version\n");
 }
 
@@ -373,15 +374,11 @@ static void print_sections(const struct cluster_config *config)
         print_section(config_link_at(config, i));
 }
 
-static int print_config(struct mgmd *mgmd)
+static int print_config(const struct mgmd *mgmd)
 {
-    struct config_report report = {.lines = NULL};
     const char *file = mgmd->options.config_file == NULL ? "config.ini" : mgmd->options.config_file;
-    struct cluster_config *config = config_parse_file(file, &report);
+    struct cluster_config *config = mgmd_read_config(file);
 
-    for (uint32_t i = 0; i < report.count; i++)
-        (void)fprintf(stderr, "%s\n", report.lines[i]);
-    config_report_clear(&report);
     if (config == NULL) return 1;
     print_sections(config);
     config_free(config);
@@ -402,5 +399,9 @@ int main(int argc, char **argv)
     else
         status = mgmd->options.nodaemon ? run(mgmd, -1) : run_as_daemon(mgmd);
     free(mgmd);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        (void)fprintf(stderr, "ndb_mgmd: output: %s\n", strerror(errno));
+        if (status == 0) status = 1;
+    }
     return status;
 }

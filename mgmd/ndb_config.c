@@ -245,7 +245,7 @@ static struct cluster_config *from_file(const char *file)
     struct cluster_config *config = config_parse_file(file, &report);
 
     for (uint32_t i = 0; i < report.count; i++)
-        (void)fprintf(stderr, "%s\n", report.lines[i]);
+        (void)fprintf(stderr, "%s\n", report.lines[i].text);
     config_report_clear(&report);
     return config;
 }

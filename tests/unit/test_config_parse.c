@@ -42,7 +42,7 @@ static struct cluster_config *parse(const char *text)
     struct cluster_config *config = config_parse_text(text, strlen(text), "c.ini", &report);
 
     for (uint32_t i = 0; i < report.errors; i++)
-        print_error("%s\n", report.lines[i]);
+        print_error("%s\n", report.lines[i].text);
     config_report_clear(&report);
     return config;
 }
@@ -150,7 +150,7 @@ static void a_late_arbitrator_is_told_of(void **unused)
     (void)unused;
     assert_non_null(config);
     assert_int_equal(report.count, 1);
-    assert_non_null(strstr(report.lines[0], "ArbitrationDelay: the answer comes after"));
+    assert_non_null(strstr(report.lines[0].text, "ArbitrationDelay: the answer comes after"));
     config_report_clear(&report);
     config_free(config);
 }
@@ -167,7 +167,7 @@ static void warnings_do_not_refuse(void **unused)
     assert_int_equal(report.errors, 0);
     assert_int_equal(report.count, 2);
     assert_string_equal(
-        report.lines[0],
+        report.lines[1].text,
         "c.ini:6: warning: [ndbd] Nodegroup: nodes 2 and 3 of node group 0 are both "
         "on \"a.example\": losing this host stops the cluster");
     config_report_clear(&report);
@@ -183,7 +183,7 @@ static uint32_t host_warnings(const char *text)
 
     assert_non_null(config);
     for (uint32_t i = 0; i < report.count; i++)
-        count += strstr(report.lines[i], "losing host") != NULL;
+        count += strstr(report.lines[i].text, "losing host") != NULL;
     config_report_clear(&report);
     config_free(config);
     return count;
@@ -219,14 +219,15 @@ static void what_has_no_effect_is_told(void **unused)
     assert_non_null(config);
     assert_int_equal(report.errors, 0);
     assert_int_equal(report.count, 3); /* Each once, also what holds for several nodes. */
-    assert_string_equal(report.lines[0],
+    assert_string_equal(report.lines[0].text,
                         "c.ini:3: warning: [ndbd] ODirect: it has no effect: it is "
                         "used wherever the file system can do it");
-    assert_string_equal(report.lines[1],
+    assert_string_equal(report.lines[2].text,
                         "c.ini:7: warning: [ndbd] RecoveryWork: it has no effect: how much a "
                         "checkpoint writes follows from what has changed");
-    assert_string_equal(report.lines[2], "c.ini:4: warning: [ndbd] KeepAliveSendInterval: it has "
-                                         "no effect: heartbeats keep links alive");
+    assert_string_equal(report.lines[1].text,
+                        "c.ini:4: warning: [ndbd] KeepAliveSendInterval: it has "
+                        "no effect: heartbeats keep links alive");
     config_report_clear(&report);
     config_free(config);
 }
@@ -256,7 +257,7 @@ static void old_files_are_read(void **unused)
                             sections[foreign[i].kind], foreign[i].name);
         struct cluster_config *config = config_parse_text(text, (size_t)size, "c.ini", &report);
         assert_true(report.count > 0);
-        assert_non_null(strstr(report.lines[0], foreign[i].name));
+        assert_non_null(strstr(report.lines[0].text, foreign[i].name));
         assert_int_equal(report.errors, foreign[i].refused ? 1 : 0);
         assert_true((config == NULL) == foreign[i].refused);
         config_report_clear(&report);
@@ -465,7 +466,7 @@ static void the_example_is_good(void **unused)
 
     (void)unused;
     for (uint32_t i = 0; i < report.errors; i++)
-        print_error("%s\n", report.lines[i]);
+        print_error("%s\n", report.lines[i].text);
     assert_non_null(config);
     assert_int_equal(config_count(config, CONFIG_NDBD), 2);
     assert_int_equal(config_count(config, CONFIG_MGMD), 2);

@@ -32,10 +32,10 @@ struct wrong {
 static const struct wrong wrong[] = {
     /* Form of the file. */
     {"x=1\n" REST,
-     "c.ini:1: []: the line stands before the first section (allowed: inside a [section])"},
-    {"[ndbd\n" REST, "c.ini:1: []: the section name has no closing bracket (allowed: [name])"},
+     "c.ini:1: the line stands before the first section (allowed: inside a [section])"},
+    {"[ndbd\n" REST, "c.ini:1: the section name has no closing bracket (allowed: [name])"},
     {"[ndbd] x\n" REST,
-     "c.ini:1: []: text follows the section name (allowed: only [name] on its line)"},
+     "c.ini:1: text follows the section name (allowed: only [name] on its line)"},
     {DB("DataMemory"), "c.ini:2: [ndbd default]: the line is neither [section] nor name=value"},
     {DB("\n\nDataMemory 5M"),
      "c.ini:4: [ndbd default]: the line is neither [section] nor name=value"},
@@ -44,10 +44,12 @@ static const struct wrong wrong[] = {
      "c.ini:2: [ndbd default]: the line has a control character (allowed: text)"},
     {REST "garbage", "c.ini:5: [mysqld]: the line is neither [section] nor name=value"},
     /* Sections. */
-    {REST "[ndbdd]\n", "c.ini:5: [ndbdd]: unknown section (allowed: ndbd, ndb_mgmd, mysqld, tcp, "
-                       "each also with \"default\", system, computer)"},
-    {REST "[]\n", "c.ini:5: []: unknown section (allowed: ndbd, ndb_mgmd, mysqld, tcp, each also "
-                  "with \"default\", system, computer)"},
+    {REST "[ndbdd]\n",
+     "c.ini:5: [ndbdd]: unknown section, did you mean ndbd? (allowed: ndbd, ndb_mgmd, mysqld, tcp, "
+     "each also with \"default\", system, computer)"},
+    {REST "[]\n",
+     "c.ini:5: the section has no name (allowed: ndbd, ndb_mgmd, mysqld, tcp, each also "
+     "with \"default\", system, computer)"},
     {REST "[ndbd defaults]\n",
      "c.ini:5: [ndbd defaults]: unknown section (allowed: ndbd, "
      "ndb_mgmd, mysqld, tcp, each also with \"default\", system, computer)"},
@@ -80,13 +82,13 @@ static const struct wrong wrong[] = {
                                             "kind, the first is in line 1 (allowed: one)"},
     {"[system]\n[system]\n" REST,
      "c.ini:2: [system]: second section of this name, the first is in line 1 (allowed: one)"},
-    {"", "c.ini:0: [ndbd]: the section is missing: at least one is needed (allowed range 1..144)"},
+    {"", "c.ini: [ndbd]: the section is missing: at least one is needed (allowed range 1..144)"},
     {MGM API,
-     "c.ini:0: [ndbd]: the section is missing: at least one is needed (allowed range 1..144)"},
+     "c.ini: [ndbd]: the section is missing: at least one is needed (allowed range 1..144)"},
     {NODES API,
-     "c.ini:0: [ndb_mgmd]: the section is missing: at least one is needed (allowed range 1..255)"},
+     "c.ini: [ndb_mgmd]: the section is missing: at least one is needed (allowed range 1..255)"},
     {MGM NODES,
-     "c.ini:0: [mysqld]: the section is missing: at least one is needed (allowed range 1..255)"},
+     "c.ini: [mysqld]: the section is missing: at least one is needed (allowed range 1..255)"},
     /* Names. */
     {DB("DataMemori=5M"),
      "c.ini:2: [ndbd] DataMemori: unknown parameter, did you mean DataMemory?"},
@@ -394,14 +396,14 @@ static void each_is_refused(void **unused)
             config_parse_text(wrong[i].text, strlen(wrong[i].text), "c.ini", &report);
         uint32_t found = 0;
         for (uint32_t j = 0; j < report.count; j++) {
-            found += strcmp(report.lines[j], wrong[i].message) == 0;
+            found += strcmp(report.lines[j].text, wrong[i].message) == 0;
         }
         if (config != NULL || found == 0) {
             failed++;
             print_error("case %zu: %s\n  wanted: %s\n", i, config == NULL ? "refused" : "accepted",
                         wrong[i].message);
             for (uint32_t j = 0; j < report.count; j++)
-                print_error("  got:    %s\n", report.lines[j]);
+                print_error("  got:    %s\n", report.lines[j].text);
         }
         config_free(config);
         config_report_clear(&report);
@@ -445,16 +447,16 @@ static void long_lines_and_files_are_refused(void **unused)
     memset(text, 'a', 2000);
     memcpy(text, "[ndbd]\nDataDir=", 15);
     assert_null(config_parse_text(text, 2000, "c.ini", &report));
-    assert_string_equal(report.lines[0],
+    assert_string_equal(report.lines[0].text,
                         "c.ini:2: [ndbd]: the line is too long (allowed range 0..1500 characters)");
     config_report_clear(&report);
     memset(text, '\n', sizeof(text));
     assert_null(config_parse_text(text, sizeof(text), "c.ini", &report));
-    assert_string_equal(report.lines[0],
+    assert_string_equal(report.lines[0].text,
                         "c.ini: the file is too large (allowed range 0..1M bytes)");
     config_report_clear(&report);
     assert_null(config_parse_file("/nonexistent/c.ini", &report));
-    assert_string_equal(report.lines[0],
+    assert_string_equal(report.lines[0].text,
                         "/nonexistent/c.ini: the file cannot be opened: No such file or directory");
     config_report_clear(&report);
 }
@@ -470,6 +472,31 @@ static void all_errors_of_a_file_are_told(void **unused)
     config_report_clear(&report);
 }
 
+/* What the file's form, its names, its values and the rules between them say comes in the order of
+ * its lines. */
+static void errors_come_in_the_order_of_the_lines(void **unused)
+{
+    static const char text[] = "[ndbd default]\nNoOfReplicas=9\nFoo=1\ngarbage\nDataMemory=x\n"
+                               "[ndb_mgd]\n" NODES API "[ndbd]\nNodeId=1\n[ndbd]\nNodeId=1\n";
+    static const char *const begins[] = {"c.ini:2: [ndbd] NoOfReplicas",
+                                         "c.ini:3: [ndbd] Foo",
+                                         "c.ini:4: [ndbd default]: the line is",
+                                         "c.ini:5: [ndbd] DataMemory",
+                                         "c.ini:6: [ndb_mgd]: unknown section, did you mean "
+                                         "ndb_mgmd?",
+                                         "c.ini:13: [ndbd] NodeId"};
+    struct config_report report = {.lines = NULL};
+
+    (void)unused;
+    assert_null(config_parse_text(text, strlen(text), "c.ini", &report));
+    for (uint32_t i = 0; i < report.count; i++)
+        print_message("%s\n", report.lines[i].text);
+    assert_int_equal(report.count, sizeof(begins) / sizeof(begins[0]));
+    for (uint32_t i = 0; i < report.count; i++)
+        assert_memory_equal(report.lines[i].text, begins[i], strlen(begins[i]));
+    config_report_clear(&report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -477,6 +504,7 @@ int main(void)
         cmocka_unit_test(each_range_holds),
         cmocka_unit_test(long_lines_and_files_are_refused),
         cmocka_unit_test(all_errors_of_a_file_are_told),
+        cmocka_unit_test(errors_come_in_the_order_of_the_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
