@@ -29,7 +29,8 @@ uint8_t *file_tool_read(const char *name, size_t least, size_t *size)
     errno = 0;
     uint8_t *bytes = calloc(1, (*size < least ? least : *size) + 1u);
     if (bytes == NULL || fread(bytes, 1, *size, file) != *size) {
-        fprintf(stderr, "%s: %s\n", name, strerror(errno));
+        const char *why = errno == 0 ? "it became shorter while it was read" : strerror(errno);
+        fprintf(stderr, "%s: %s\n", name, why);
         free(bytes);
         bytes = NULL;
     }

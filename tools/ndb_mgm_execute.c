@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tools/ndb_mgm_execute.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -10,61 +9,14 @@
 #include "service/wait_told.h"
 #include "tools/ndb_mgm_parse.h"
 #include "tools/ndb_mgm_print.h"
+#include "tools/ndb_mgm_reports.h"
 #include "tools/ndb_mgm_suggest.h"
+#include "tools/ndb_mgm_tell.h"
 #include "tools/ndb_mgm_wait.h"
 #include "tools/tool_common.h"
 
 #define CONNECT_MS 5000  /* So long a server has to answer who connects, */
 #define CALL_MS    60000 /* and so long each order. */
-#define NO_CONTACT 5000u /* A node's error: it is down. */
-#define NO_ANSWER  5005  /* It does not answer. */
-
-/* Nothing is waited for any more: what is printed now meets no line about it. */
-static void answered(const struct console *console)
-{
-    wait_told_for(console->wait, "%s", "");
-}
-
-static void flush(struct console *console)
-{
-    if (fflush(console->out) != 0 && console->out_error == 0) console->out_error = errno;
-}
-
-/* Where errors go: not between the objects of a reader that expects JSON. */
-static FILE *error_out(const struct console *console)
-{
-    return console->json ? stderr : console->out;
-}
-
-/* The error block: number and its text, then what the server said. */
-static int print_error(struct console *console, int failed_code)
-{
-    int code = ndb_mgm_error_code(console->handle);
-
-    answered(console);
-    if (console_interrupted()) {
-        (void)fprintf(console->out, "Interrupted\n");
-        return CONSOLE_INTERRUPTED;
-    }
-    (void)fprintf(error_out(console), "*  %5d: %s\n*        %s\n",
-                  failed_code != 0 ? failed_code : code,
-                  ndb_mgm_error_message(failed_code != 0 ? failed_code : code),
-                  ndb_mgm_error_text(console->handle));
-    return code == 0 ? 1 : code;
-}
-
-/* The same for an order, behind a line of its own. The server has it, or will not get it. */
-static int order_failed(struct console *console, int failed_code, const char *line)
-{
-    answered(console);
-    if (console_interrupted()) {
-        (void)fprintf(console->out,
-                      "Interrupted. An order that the management server has got goes on\n");
-        return CONSOLE_INTERRUPTED;
-    }
-    (void)fprintf(error_out(console), "%s\n", line);
-    return print_error(console, failed_code);
-}
 
 /* Tries as often as the options say, and tells meanwhile what it waits for. */
 static int connect_and_tell(const struct console *console)
@@ -81,7 +33,7 @@ static int connect_and_tell(const struct console *console)
         (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
         if (console_interrupted()) break;
     }
-    answered(console);
+    console_answered(console);
     ndb_mgm_set_timeout(console->handle, CALL_MS);
     return rc;
 }
@@ -90,18 +42,18 @@ int console_connect(struct console *console)
 {
     if (ndb_mgm_is_connected(console->handle)) return 0;
     if (connect_and_tell(console) != 0) {
-        if (console_interrupted()) return print_error(console, 0);
-        (void)fprintf(error_out(console), "Unable to connect with connect string: %s\n",
+        if (console_interrupted()) return console_print_error(console, 0);
+        (void)fprintf(console_error_out(console), "Unable to connect with connect string: %s\n",
                       wait_told_servers(console->servers));
-        int rc = print_error(console, 0);
-        (void)fputs(TOOL_CURE, error_out(console));
+        int rc = console_print_error(console, 0);
+        (void)fputs(TOOL_CURE, console_error_out(console));
         return rc;
     }
     if (!console->json) {
         (void)fprintf(
             console->out, "Connected to management server at %s port %u (using cleartext)\n",
             ndb_mgm_connected_host(console->handle), ndb_mgm_connected_port(console->handle));
-        flush(console); /* Before what is waited for next. */
+        console_flush(console); /* Before what is waited for next. */
     }
     return 0;
 }
@@ -111,7 +63,7 @@ static int reconnect(struct console *console, const struct console_command *comm
     if (ndb_mgm_is_connected(console->handle)) (void)ndb_mgm_disconnect(console->handle);
     if (command->text[0] != '\0') {
         if (ndb_mgm_set_connectstring(console->handle, command->text) != 0)
-            return print_error(console, 0);
+            return console_print_error(console, 0);
         (void)snprintf(console->servers, sizeof(console->servers), "%s", command->text);
     }
     return console_connect(console);
@@ -160,210 +112,25 @@ static int rest(struct console *console, uint32_t seconds)
     struct timespec pause = {.tv_sec = (time_t)seconds};
 
     (void)nanosleep(&pause, NULL);
-    return console_interrupted() ? print_error(console, 0) : 0;
+    return console_interrupted() ? console_print_error(console, 0) : 0;
 }
 
-/* ---- nodes that are asked ---- */
-
-/* All data nodes that the management server has a link to, or has none to: orders to all do not
- * reach these, and they may be alive. */
-static uint32_t find_nodes(const struct console *console, bool linked, uint32_t *nodes)
-{
-    struct ndb_mgm_cluster_state *state = malloc(sizeof(*state));
-    uint32_t count = 0;
-
-    console_wait_server(console);
-    if (state != NULL && ndb_mgm_get_status(console->handle, state) == 0) {
-        for (uint32_t i = 0; i < state->count; i++) {
-            bool away = state->nodes[i].status == NDB_MGM_STATUS_NO_CONTACT;
-            if (state->nodes[i].type == NDB_MGM_NODE_NDB && away != linked)
-                nodes[count++] = state->nodes[i].node_id;
-        }
-    }
-    free(state);
-    return count;
-}
-
-/* Those that a command is for, as far as they can be waited for. */
-static uint32_t find_asked(const struct console *console, const struct console_command *command,
-                           uint32_t *nodes)
-{
-    if (command->all) return find_nodes(console, true, nodes);
-    memcpy(nodes, command->nodes, command->node_count * sizeof(nodes[0]));
-    return command->node_count;
-}
-
-static void wait_for_answers(const struct console *console, const struct console_command *command)
-{
-    uint32_t nodes[NDB_MGM_NODES_MAX];
-    uint32_t count = find_asked(console, command, nodes);
-
-    console_wait_answers(console, nodes, count);
-}
+/* ---- ordering ---- */
 
 static void wait_for_ends(const struct console *console, const struct console_command *command)
 {
     uint32_t nodes[NDB_MGM_NODES_MAX];
-    uint32_t count = find_asked(console, command, nodes);
+    uint32_t count = console_find_asked(console, command, nodes);
 
     console_wait_ends(console, nodes, count);
 }
-
-/* What a node's report with this error does to the command. Asked for all, nodes that are down are
- * not an error; one that is there and does not answer is. */
-static int report_error(const struct console_command *command, uint32_t error)
-{
-    return command->all && error == NO_CONTACT ? 0 : (int)error;
-}
-
-/* ---- asking ---- */
-
-static int show(struct console *console)
-{
-    struct ndb_mgm_cluster_state *state = malloc(sizeof(*state));
-    int rc = 0;
-
-    if (state == NULL) return NDB_MGM_OUT_OF_MEMORY;
-    console_wait_server(console);
-    int failed = ndb_mgm_get_status(console->handle, state);
-    answered(console);
-    if (failed != 0)
-        rc = print_error(console, 0);
-    else if (console->json)
-        print_show_json(console->out, state);
-    else
-        print_show(console->out, state);
-    free(state);
-    return rc;
-}
-
-static int status(struct console *console, const struct console_command *command)
-{
-    struct ndb_mgm_cluster_state *state = malloc(sizeof(*state));
-    uint32_t wanted = command->all ? 0 : command->nodes[0];
-    bool found = command->all;
-    int rc = 0;
-
-    if (state == NULL) return NDB_MGM_OUT_OF_MEMORY;
-    console_wait_server(console);
-    int failed = ndb_mgm_get_status(console->handle, state);
-    answered(console);
-    if (failed != 0) {
-        rc = print_error(console, 0);
-        free(state);
-        return rc;
-    }
-    for (uint32_t i = 0; i < state->count; i++) {
-        const struct ndb_mgm_node_state *node = &state->nodes[i];
-        if (wanted != 0 ? node->node_id != wanted : node->type != NDB_MGM_NODE_NDB) continue;
-        found = true;
-        if (!console->json) print_status(console->out, node);
-    }
-    if (!found) {
-        (void)fprintf(console->out, "%u: Node not found\n", wanted);
-        rc = NDB_MGM_USAGE_ERROR;
-    } else if (console->json) {
-        print_status_json(console->out, state, wanted);
-    }
-    free(state);
-    return rc;
-}
-
-static int report_memory(struct console *console, const struct console_command *command)
-{
-    struct ndb_mgm_memory *reports = calloc(NDB_MGM_NODES_MAX, sizeof(*reports));
-    int rc = 0;
-
-    if (reports == NULL) return NDB_MGM_OUT_OF_MEMORY;
-    wait_for_answers(console, command);
-    int count = ndb_mgm_report_memory(console->handle, command->all ? 0 : command->nodes[0],
-                                      reports, NDB_MGM_NODES_MAX);
-    answered(console);
-    if (count < 0) rc = print_error(console, 0);
-    for (int i = 0; i < count; i++) {
-        int error = report_error(command, reports[i].error);
-        if (error != 0) rc = error;
-        if (!console->json && (uint32_t)error == reports[i].error)
-            print_memory(console->out, &reports[i]);
-    }
-    if (count >= 0 && console->json) print_memory_json(console->out, reports, (uint32_t)count);
-    free(reports);
-    return rc;
-}
-
-static int report_disk(struct console *console, const struct console_command *command)
-{
-    struct ndb_mgm_disk *reports = calloc(NDB_MGM_NODES_MAX, sizeof(*reports));
-    int rc = 0;
-
-    if (reports == NULL) return NDB_MGM_OUT_OF_MEMORY;
-    wait_for_answers(console, command);
-    int count = ndb_mgm_report_disk(console->handle, command->all ? 0 : command->nodes[0], reports,
-                                    NDB_MGM_NODES_MAX);
-    answered(console);
-    if (count < 0) rc = print_error(console, 0);
-    for (int i = 0; i < count; i++) {
-        int error = report_error(command, reports[i].error);
-        if (error != 0) rc = error;
-        if (console->json || (uint32_t)error != reports[i].error) continue;
-        if (command->verb == VERB_REPORT_REDO)
-            print_redo(console->out, &reports[i]);
-        else
-            print_checkpoint(console->out, &reports[i]);
-    }
-    if (count >= 0 && console->json) print_disk_json(console->out, reports, (uint32_t)count);
-    free(reports);
-    return rc;
-}
-
-/* Whoever has a link has kept events of it; the report does not say who has not answered. */
-static int name_silent(struct console *console, const uint32_t *nodes, uint32_t count,
-                       const struct ndb_mgm_event *events, int event_count)
-{
-    int rc = 0;
-
-    for (uint32_t i = 0; i < count; i++) {
-        bool told = false;
-        for (int at = 0; at < event_count && !told; at++)
-            told = events[at].source_node == nodes[i];
-        if (told) continue;
-        (void)fprintf(error_out(console), "Node %u does not answer\n", nodes[i]);
-        rc = NO_ANSWER;
-    }
-    return rc;
-}
-
-static int report_events(struct console *console, const struct console_command *command)
-{
-    struct ndb_mgm_event *events = calloc(NDB_MGM_EVENTS_MAX, sizeof(*events));
-    uint32_t nodes[NDB_MGM_NODES_MAX];
-    int rc = 0;
-
-    if (events == NULL) return NDB_MGM_OUT_OF_MEMORY;
-    uint32_t asked = find_asked(console, command, nodes);
-    console_wait_answers(console, nodes, asked);
-    int count = ndb_mgm_report_events(console->handle, command->all ? 0 : command->nodes[0], events,
-                                      NDB_MGM_EVENTS_MAX);
-    answered(console);
-    if (count < 0)
-        rc = print_error(console, 0);
-    else if (console->json)
-        print_events_json(console->out, events, (uint32_t)count);
-    else
-        print_events(console->out, events, (uint32_t)count);
-    if (count >= 0 && command->all) rc = name_silent(console, nodes, asked, events, count);
-    free(events);
-    return rc;
-}
-
-/* ---- ordering ---- */
 
 static int start(struct console *console, const struct console_command *command)
 {
     console_wait_server(console);
     if (ndb_mgm_start(console->handle, command->nodes, command->node_count) < 0)
-        return order_failed(console, NDB_MGM_START_FAILED, "Start failed.");
-    answered(console);
+        return console_order_failed(console, NDB_MGM_START_FAILED, "Start failed.");
+    console_answered(console);
     if (command->all) (void)fprintf(console->out, "NDB Cluster is being started.\n");
     for (uint32_t i = 0; i < command->node_count; i++) {
         (void)fprintf(console->out, "Database node %u is being started.\n", command->nodes[i]);
@@ -384,19 +151,19 @@ static void print_unreached(struct console *console, const uint32_t *nodes, uint
 static int stop(struct console *console, const struct console_command *command)
 {
     uint32_t unreached[NDB_MGM_NODES_MAX];
-    uint32_t unreached_count = command->all ? find_nodes(console, false, unreached) : 0;
+    uint32_t unreached_count = command->all ? console_find_nodes(console, false, unreached) : 0;
     int disconnect = 0;
 
-    answered(console);
+    console_answered(console);
     if (command->all) (void)fprintf(console->out, "Executing STOP on all nodes.\n");
-    flush(console);
+    console_flush(console);
     wait_for_ends(console, command);
     if (ndb_mgm_stop(console->handle, command->nodes, command->node_count, command->flags,
                      &disconnect) < 0)
-        return order_failed(console, NDB_MGM_STOP_FAILED,
-                            command->all ? "NDB Cluster could not be shutdown."
-                                         : "Shutdown failed.");
-    answered(console);
+        return console_order_failed(console, NDB_MGM_STOP_FAILED,
+                                    command->all ? "NDB Cluster could not be shutdown."
+                                                 : "Shutdown failed.");
+    console_answered(console);
     if (command->all && unreached_count == 0)
         (void)fprintf(console->out, "NDB Cluster has shutdown.\n");
     else if (command->all)
@@ -421,13 +188,13 @@ static int restart(struct console *console, const struct console_command *comman
     if (command->all) {
         (void)fprintf(console->out, "Executing RESTART on all nodes.\n"
                                     "Starting shutdown. This may take a while. Please wait...\n");
-        flush(console);
+        console_flush(console);
     }
     wait_for_ends(console, command);
     if (ndb_mgm_restart(console->handle, command->nodes, command->node_count, command->flags,
                         NULL) < 0)
-        return order_failed(console, NDB_MGM_RESTART_FAILED, "Restart failed.");
-    answered(console);
+        return console_order_failed(console, NDB_MGM_RESTART_FAILED, "Restart failed.");
+    console_answered(console);
     if (command->all) (void)fprintf(console->out, "All DB nodes are being restarted.\n");
     for (uint32_t i = 0; i < command->node_count; i++) {
         (void)fprintf(console->out, "Node %u is being restarted\n", command->nodes[i]);
@@ -439,7 +206,7 @@ static int rolling_restart(struct console *console, const struct console_command
 {
     int rc = console_rolling_restart(console, command->nodes, command->node_count, command->flags);
 
-    return rc < 0 ? print_error(console, NDB_MGM_RESTART_FAILED) : rc;
+    return rc < 0 ? console_print_error(console, NDB_MGM_RESTART_FAILED) : rc;
 }
 
 static int enter_single_user(struct console *console, const struct console_command *command)
@@ -450,8 +217,8 @@ static int enter_single_user(struct console *console, const struct console_comma
                    command->nodes[0]);
     wait_told_for(console->wait, "the data nodes to enter single user mode");
     if (ndb_mgm_enter_single_user(console->handle, command->nodes[0]) != 0)
-        return order_failed(console, NDB_MGM_ENTER_SINGLE_FAILED, failed);
-    answered(console);
+        return console_order_failed(console, NDB_MGM_ENTER_SINGLE_FAILED, failed);
+    console_answered(console);
     (void)fprintf(console->out,
                   "Single user mode entered\nAccess is granted for API node %u only.\n",
                   command->nodes[0]);
@@ -462,9 +229,9 @@ static int exit_single_user(struct console *console)
 {
     wait_told_for(console->wait, "the data nodes to leave single user mode");
     if (ndb_mgm_exit_single_user(console->handle) != 0)
-        return order_failed(console, NDB_MGM_EXIT_SINGLE_FAILED,
-                            "Exiting single user mode failed.");
-    answered(console);
+        return console_order_failed(console, NDB_MGM_EXIT_SINGLE_FAILED,
+                                    "Exiting single user mode failed.");
+    console_answered(console);
     (void)fprintf(console->out, "Exiting single user mode in progress.\n"
                                 "Use ALL STATUS or SHOW to see when single user mode has been "
                                 "exited.\n");
@@ -477,8 +244,8 @@ static int purge(struct console *console)
 
     console_wait_server(console);
     if (ndb_mgm_purge_stale_sessions(console->handle, list, sizeof(list)) != 0)
-        return print_error(console, 0);
-    answered(console);
+        return console_print_error(console, 0);
+    console_answered(console);
     if (list[0] != '\0')
         (void)fprintf(console->out, "Purged sessions with node id's: %s\n", list);
     else
@@ -489,16 +256,16 @@ static int purge(struct console *console)
 static int shutdown_cluster(struct console *console)
 {
     uint32_t unreached[NDB_MGM_NODES_MAX];
-    uint32_t unreached_count = find_nodes(console, false, unreached);
+    uint32_t unreached_count = console_find_nodes(console, false, unreached);
     uint32_t linked[NDB_MGM_NODES_MAX];
-    uint32_t linked_count = find_nodes(console, true, linked);
+    uint32_t linked_count = console_find_nodes(console, true, linked);
 
     console_wait_ends(console, linked, linked_count);
     int count = ndb_mgm_shutdown(console->handle);
     if (count < 0)
-        return order_failed(console, NDB_MGM_STOP_FAILED,
-                            "Shutdown of NDB Cluster node(s) failed.");
-    answered(console);
+        return console_order_failed(console, NDB_MGM_STOP_FAILED,
+                                    "Shutdown of NDB Cluster node(s) failed.");
+    console_answered(console);
     (void)fprintf(console->out, "%d NDB Cluster node(s) have shutdown.\n", count);
     print_unreached(console, unreached, unreached_count);
     (void)fprintf(console->out, "Disconnecting to allow management server to shutdown.\n");
@@ -518,7 +285,7 @@ static int dump(struct console *console, const struct console_command *command)
     console_wait_server(console);
     if (ndb_mgm_dump_state(console->handle, node, command->numbers, command->number_count) == 0)
         return 0;
-    return print_error(console, 0);
+    return console_print_error(console, 0);
 }
 
 /* ---- cluster log ---- */
@@ -528,8 +295,9 @@ static int clusterlog_info(struct console *console)
     int enabled[NDB_MGM_SEVERITIES];
 
     console_wait_server(console);
-    if (ndb_mgm_get_logfilter(console->handle, enabled) != 0) return print_error(console, 0);
-    answered(console);
+    if (ndb_mgm_get_logfilter(console->handle, enabled) != 0)
+        return console_print_error(console, 0);
+    console_answered(console);
     if (console->json) {
         print_logfilter_json(console->out, enabled);
         return 0;
@@ -552,8 +320,8 @@ static int clusterlog_set(struct console *console, const struct console_command 
     console_wait_server(console);
     if (command->number_count == 0) {
         int value = ndb_mgm_set_logfilter(console->handle, NDB_MGM_SEVERITY_ON, command->enable);
-        if (value < 0) return print_error(console, 0);
-        answered(console);
+        if (value < 0) return console_print_error(console, 0);
+        console_answered(console);
         (void)fprintf(console->out, "Cluster logging is %s.\n",
                       value == 1 ? "enabled" : "disabled");
         return 0;
@@ -561,8 +329,8 @@ static int clusterlog_set(struct console *console, const struct console_command 
     for (uint32_t i = 0; i < command->number_count; i++) {
         enum ndb_mgm_severity severity = (enum ndb_mgm_severity)command->numbers[i];
         int value = ndb_mgm_set_logfilter(console->handle, severity, command->enable);
-        if (value < 0) return print_error(console, 0);
-        answered(console);
+        if (value < 0) return console_print_error(console, 0);
+        console_answered(console);
         (void)fprintf(console->out, "%s %s\n", ndb_mgm_severity_name(severity),
                       value == 1 ? "enabled" : "disabled");
     }
@@ -583,8 +351,8 @@ static int node_levels(struct console *console, const struct console_command *co
         console_wait_server(console);
         int rc = own ? ndb_mgm_set_node_loglevel(console->handle, node, category, level)
                      : ndb_mgm_set_cluster_loglevel(console->handle, node, category, level);
-        if (rc != 0) return print_error(console, 0);
-        answered(console);
+        if (rc != 0) return console_print_error(console, 0);
+        console_answered(console);
         (void)fprintf(console->out, "Executing %s %s=%u on %s OK!\n",
                       own ? "LOGLEVEL" : "CLUSTERLOG", ndb_mgm_category_name(category), level,
                       where);
@@ -639,7 +407,7 @@ static int run(struct console *console, const struct console_command *command)
     if (rc != 0) return rc;
     switch (command->verb) {
     case VERB_SHOW:
-        return show(console);
+        return console_show(console);
     case VERB_SHUTDOWN:
         return shutdown_cluster(console);
     case VERB_CLUSTERLOG_INFO:
@@ -655,14 +423,14 @@ static int run(struct console *console, const struct console_command *command)
     case VERB_ROLLING_RESTART:
         return rolling_restart(console, command);
     case VERB_STATUS:
-        return status(console, command);
+        return console_status(console, command);
     case VERB_REPORT_MEMORY:
-        return report_memory(console, command);
+        return console_report_memory(console, command);
     case VERB_REPORT_REDO:
     case VERB_REPORT_CHECKPOINT:
-        return report_disk(console, command);
+        return console_report_disk(console, command);
     case VERB_REPORT_EVENTS:
-        return report_events(console, command);
+        return console_report_events(console, command);
     case VERB_NODE_CLUSTERLOG:
     case VERB_NODE_LOGLEVEL:
         return node_levels(console, command);
@@ -710,7 +478,7 @@ int console_execute(struct console *console, const char *line)
     } else {
         rc = run_and_tell(console, &command);
     }
-    flush(console);
+    console_flush(console);
     if (rc != 0) console->status = rc;
     return rc;
 }

@@ -233,6 +233,13 @@ static bool add_json(cJSON *list, const struct meaning *meaning)
              cJSON_AddStringToObject(entry, "cure", meaning->help->cure) != NULL));
 }
 
+static bool tell(const struct settings *settings, cJSON *list, const struct meaning *meaning)
+{
+    if (settings->json) return add_json(list, meaning);
+    print_text(settings, meaning);
+    return true;
+}
+
 static void print_version(FILE *stream, struct argp_state *state)
 {
     (void)fprintf(stream, "%s %s\n", state->name, NDB_CLIENT_VERSION_STRING);
@@ -257,17 +264,23 @@ int main(int argc, char **argv)
     for (int i = settings.first_code; i < argc; i++) {
         struct meaning meaning;
         uint32_t code;
-        if (!read_code(argv[i], &code) ||
-            (!find_error(code, &meaning) && !find_exit(code, &meaning) &&
-             !find_order(code, &meaning))) {
+        if (!read_code(argv[i], &code)) {
             fprintf(stderr, "Illegal ndb error code: %s\n", argv[i]);
             status = EXIT_FAILURE;
-        } else if (!settings.json) {
-            print_text(&settings, &meaning);
-        } else if (!add_json(list, &meaning)) {
-            fprintf(stderr, "Out of memory\n");
-            status = EXIT_FAILURE;
+            continue;
         }
+        /* A few numbers of the management client are those of errors, too: whoever asks knows which
+         * program has printed it. */
+        bool told = true;
+        bool known = find_error(code, &meaning) || find_exit(code, &meaning);
+        if (known) told = tell(&settings, list, &meaning);
+        if (find_order(code, &meaning)) {
+            known = true;
+            told = tell(&settings, list, &meaning) && told;
+        }
+        if (!known) fprintf(stderr, "Illegal ndb error code: %s\n", argv[i]);
+        if (!told) fprintf(stderr, "Out of memory\n");
+        if (!known || !told) status = EXIT_FAILURE;
     }
     if (settings.json) {
         char *text = cJSON_Print(list);

@@ -108,12 +108,15 @@ static bool read_records(struct reader *reader, struct redo_reader *records, con
     return more == 0;
 }
 
-static void read_pages(struct reader *reader, const char *name, const uint32_t *words,
+/* False: there is something in the file, and no page of a redo log, whole or damaged. */
+static bool read_pages(struct reader *reader, const char *name, const uint32_t *words,
                        uint32_t blocks)
 {
     static struct redo_reader records;
     struct redo_chain chain = {.lsn = 0};
     bool in_damage = false;
+    bool strange = false;
+    bool page_seen = false;
     for (uint32_t block = 0; block < blocks;) {
         const uint32_t *page = words + (size_t)block * REDO_BLOCK_WORDS;
         struct redo_page_head head;
@@ -127,11 +130,14 @@ static void read_pages(struct reader *reader, const char *name, const uint32_t *
             redo_fault_say(fault, head.version, text);
             if (fault != REDO_EMPTY && fault != REDO_NO_PAGE && !in_damage)
                 print_fault(reader, name, block, text);
+            strange = strange || fault == REDO_NO_PAGE;
+            page_seen = page_seen || (fault != REDO_EMPTY && fault != REDO_NO_PAGE);
             in_damage = fault != REDO_EMPTY;
             block++;
             continue;
         }
         in_damage = false;
+        page_seen = true;
         bool next = redo_chain_next(&chain, &head);
         if (!next) {
             chain = redo_chain_at(&head);
@@ -145,6 +151,7 @@ static void read_pages(struct reader *reader, const char *name, const uint32_t *
         }
         block += redo_blocks(head.words);
     }
+    return page_seen || !strange;
 }
 
 static bool read_file(struct reader *reader, const char *name)
@@ -153,8 +160,11 @@ static bool read_file(struct reader *reader, const char *name)
     uint8_t *bytes = file_tool_read(name, 0, &size);
     if (bytes == NULL) return false;
     uint32_t blocks = (uint32_t)(size / REDO_BLOCK_BYTES);
-    if (size % REDO_BLOCK_BYTES != 0) print_fault(reader, name, blocks, "file is cut off");
-    read_pages(reader, name, (const uint32_t *)(const void *)bytes, blocks);
+    bool redo = read_pages(reader, name, (const uint32_t *)(const void *)bytes, blocks);
+    if (!redo || size < REDO_BLOCK_BYTES)
+        print_fault(reader, name, 0, "no file of a redo log: it has none of its pages");
+    else if (size % REDO_BLOCK_BYTES != 0)
+        print_fault(reader, name, blocks, "file is cut off");
     free(bytes);
     return true;
 }

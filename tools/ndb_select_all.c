@@ -266,7 +266,6 @@ static bool is_number(enum ndb_column_type type)
     return (type >= NDB_TINYINT && type <= NDB_BIGUNSIGNED) || type == NDB_YEAR;
 }
 
-/* A column's value into `object`: integers as numbers with all their digits, all else as text. */
 /* Text that JSON can say itself, controls escaped: as it is, in output->text. Of a column whose
  * content nobody has checked to be UTF-8 only ASCII is known to be. False: the value has other
  * bytes. */
@@ -288,6 +287,7 @@ static bool json_text(const struct output *output, uint32_t id, const char *valu
     return true;
 }
 
+/* A column's value into `object`: integers as numbers with all their digits, all else as text. */
 static bool add_json_value(const struct settings *settings, const struct output *output,
                            uint32_t id, const struct ndb_scan *scan, cJSON *object)
 {

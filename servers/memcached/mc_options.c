@@ -394,8 +394,11 @@ static int one(struct mc_options *options, int option, char *text)
 
 static int parse(struct mc_options *options, int argc, char **argv)
 {
+    static char name[] = "ndb_memcached"; /* Without a path in getopt's messages. */
     int option;
     const char *environment = getenv("NDB_CONNECTSTRING");
+
+    if (argc > 0) argv[0] = name;
     *options = (struct mc_options){.tcp_port = 11211,
                                    .unix_mask = 0700,
                                    .connections = 1024,

@@ -133,12 +133,12 @@ wrong 1 'the file cannot be read: Is a directory' ndb_mgmd -f . --nodaemon
 printf '[ndbd default]\nNoOfReplicas=1\n[ndb_mgmd]\nNodeId=49\nHostName=127.0.0.1\nLogDestination=FILE:filename=/no/where.log\n[ndbd]\nNodeId=1\nHostName=127.0.0.1\n[api]\n' >"$BOX/nolog.ini"
 wrong 1 'the cluster log /no/where\.log cannot be opened: No such file or directory' ndb_mgmd -f nolog.ini --nodaemon --config-dir="$BOX"
 wrong 1 'junk:1: .*neither \[section\] nor name=value' ndb_mgmd -f junk --nodaemon --config-dir="$BOX"
-wrong 1 'half\.ini:0: \[ndbd\]: the section is missing: at least one is needed' ndb_mgmd -f half.ini --nodaemon --config-dir="$BOX"
+wrong 1 'half\.ini: \[ndbd\]: the section is missing: at least one is needed' ndb_mgmd -f half.ini --nodaemon --config-dir="$BOX"
 wrong 255 'nofile: the file cannot be opened: No such file or directory' ndb_config --config-file=nofile
 wrong 255 'junk: its size is impossible' ndb_config --config-binary-file=junk
 for program in ndb_lcp_reader ndb_redo_log_reader ndb_print_sys_file ndb_print_schema_file; do
     wrong 1 '^nofile: No such file or directory' "$program" nofile
-    wrong 1 '^junk.* (ends too early|file is cut off|too short for a header)' "$program" junk
+    wrong 1 '^junk.* (ends too early|no file of a redo log|too short for a header)' "$program" junk
 done
 wrong 1 '^zeros: byte 0: ' ndb_lcp_reader zeros
 wrong 1 '^zeros: byte 0: .*does not begin as a file of a data node' ndb_print_sys_file zeros
@@ -192,7 +192,11 @@ wrong 2 'Illegal ndb error code: abc' ndb_perror abc
 wrong 1 'Illegal ndb error code: 999999' ndb_perror 999999
 want 0 "$BIN/ndb_perror" 2002
 want_text out '^NDB management code 2002: Stop failed: '
-for words in 'ndb_perror 626' 'ndb_print_sys_file nothing.sys'; do
+want 0 "$BIN/ndb_perror" 4011 1101 2001
+want_text out '^NDB error code 4011: '
+for code in 4011 1101 2001; do want_text out "^NDB management code $code: "; done
+printf '[ndb_mgmd]\n[ndbd default]\nNoOfReplicas=1\n[ndbd]\n[mysqld]\n' >full.ini
+for words in 'ndb_perror 626' 'ndb_print_sys_file nothing.sys' 'ndb_mgmd -P -f full.ini' 'ndb_mgmd --usage'; do
     # shellcheck disable=SC2086
     "$BIN"/$words >/dev/full 2>"$BOX/err" && fail "$words: a full device is no error"
 done

@@ -99,9 +99,28 @@ static void test_reader(void **state)
     assert_int_equal(run("--check --format=xml", 0), 2);
 }
 
+/* A file in which nothing was written yet is in order; one with anything else, or nothing at all,
+ * was not meant. */
+static void test_files_that_are_no_log(void **state)
+{
+    (void)state;
+    memset(words, 0, sizeof words);
+    assert_int_equal(run("--check", sizeof words), 0);
+    assert_non_null(strstr(output, "0 pages, 0 records, 0 damaged"));
+    memset(words, 'x', sizeof words);
+    assert_int_equal(run("--check", sizeof words), 1);
+    assert_non_null(strstr(output, "no file of a redo log"));
+    assert_int_equal(run("--check", 77), 1);
+    assert_non_null(strstr(output, "no file of a redo log"));
+    assert_null(strstr(output, "cut off"));
+    assert_int_equal(run("--check", 0), 1);
+    assert_non_null(strstr(output, "no file of a redo log"));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reader)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reader),
+                                       cmocka_unit_test(test_files_that_are_no_log)};
     if (mkdtemp(directory) == NULL) return 1;
     snprintf(name, sizeof name, "%s/file0", directory);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
