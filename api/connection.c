@@ -288,8 +288,10 @@ static void why_none(struct ndb_cluster_connection *connection, char *why, size_
     uint32_t node = 0;
     uint32_t refused = api_core_refusal(connection->core, &node);
     ndb_error_t error;
-    io_failure(connection, why, size);
-    if (why[0] != '\0' || refused == 0) return;
+    if (refused == 0) { /* Who is there and refuses says more than a link that is missing. */
+        io_failure(connection, why, size);
+        return;
+    }
     ndb_error_lookup((int32_t)refused, &error);
     snprintf(why, size, "node %u refuses this client: %s", node,
              refused == ERR_QMGR_UNDEFINED ? "it is of another major version" : error.text);

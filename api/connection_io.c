@@ -23,8 +23,8 @@ struct connection_io {
     _Atomic bool any_found;
     _Atomic bool foreign; /* A data node has refused us: it is of another cluster. */
     pthread_mutex_t failure_lock;
-    char failure[NDB_DETAIL_SIZE]; /* Why the last attempt at a link failed, "" = none has. */
-    uint32_t failed_node;          /* Whose it was. */
+    char failure[NDB_DETAIL_SIZE]; /* Why the last attempt at a link failed, "" = none has: */
+    uint32_t failed_node;          /* of the node with the lowest id, so that it stays one text. */
     bool loop_made;
     bool handles_made;
 };
@@ -34,6 +34,10 @@ static void keep_failure(struct connection_io *io, uint32_t node, bool foreign, 
     const char *host = config_link_host(io->connection->config, io->connection->node_id, node);
     uint32_t port = io->port[node];
     pthread_mutex_lock(&io->failure_lock);
+    if (io->failure[0] != '\0' && io->failed_node < node) {
+        pthread_mutex_unlock(&io->failure_lock);
+        return;
+    }
     io->failed_node = node;
     if (foreign)
         snprintf(io->failure, sizeof io->failure,
