@@ -37,6 +37,9 @@
 #define TEXT_ROOM    (PATH_ROOM + 128)
 #define PROGRAM_NAME "ndbmtd"
 #define TRIAL_S      20 /* The trial of a file takes no longer. */
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
 
 /* They count instead of the options of the first life. */
 enum again_flag {
@@ -230,11 +233,27 @@ static bool says_its_name(int out)
            memcmp(text, PROGRAM_NAME " ", sizeof text) == 0;
 }
 
+/* Where the trial writes. It is never executed, and where kernels are strict that has to be said;
+ * older ones do not know the word. (Linux: memfd_create(2).) */
+static int trial_output(void)
+{
+    int out = memfd_create("trial", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+    return out >= 0 || errno != EINVAL ? out : memfd_create("trial", MFD_CLOEXEC);
+}
+
 /* Does the file start, and does it know what it will be told? */
 static bool passes_trial(struct process *process, char **arguments)
 {
     int status = 0;
-    int out = memfd_create("trial", MFD_CLOEXEC);
+    int out = trial_output();
+    if (out < 0) {
+        process_log(
+            process, LOG_LEVEL_WARNING,
+            "%s was replaced, and cannot be tried (memfd_create: %s): the node goes on with "
+            "the program that it was started from",
+            birth.path, strerror(errno));
+        return false;
+    }
     (void)fflush(NULL);
     pid_t child = fork();
     if (child == 0) become_trial(process, arguments, out);

@@ -38,11 +38,20 @@ static uint32_t nodes_on_host(const struct process *process)
     return count == 0 ? 1 : count;
 }
 
-/* DataMemory as configured; when it is not, 60 % of the machine shared by the data nodes on it. */
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* DataMemory as configured; when it is not, 60 % of the machine shared by the data nodes on it, or
+ * of what this process alone is allowed. */
 static uint64_t data_memory(const struct process *process, const struct config_section *own)
 {
+    struct memory_room room;
     if (config_is_set(own, CFG_NDBD_DataMemory)) return config_get_u64(own, CFG_NDBD_DataMemory);
-    return machine_memory() / 10u * 6u / nodes_on_host(process);
+    machine_memory(&room);
+    uint64_t share = least(room.machine, room.shared) / nodes_on_host(process);
+    return least(share, room.own) / 10u * 6u;
 }
 
 /*
@@ -89,32 +98,57 @@ static void configure_memory(struct process *process, const struct config_sectio
     if (send != 0) memory->pages_max[RG_SEND_BUFFER] = pages(send);
 }
 
-int memory_fits(const struct process *process, uint64_t machine, char *why, size_t why_size)
+static unsigned long long megabytes(uint64_t bytes)
 {
-    const struct config_section *own = config_node(process->cluster, process->config.own_node);
-    uint64_t data = data_memory(process, own);
-    uint64_t all = 0;
-    if (machine == 0) machine = machine_memory();
-    if (data > machine) {
-        snprintf(why, why_size,
-                 "DataMemory=%lluM is more than this machine has (%lluM of memory): correct it in "
-                 "the configuration, or run the node elsewhere",
-                 (unsigned long long)(data >> 20), (unsigned long long)(machine >> 20));
-        return -1;
-    }
+    return (unsigned long long)(bytes >> 20);
+}
+
+/* Of all data nodes of this host. */
+static uint64_t memory_of_host(const struct process *process, const struct config_section *own)
+{
     const char *host = config_get_text(own, CFG_NDBD_HostName);
+    uint64_t all = 0;
     for (const struct config_section *node = config_next_node(process->cluster, 0, CONFIG_NDBD);
          node != NULL;
          node = config_next_node(process->cluster, config_section_node(node), CONFIG_NDBD)) {
         if (same_host(config_get_text(node, CFG_NDBD_HostName), host))
             all += whole_memory(process, node);
     }
-    if (all <= machine) return 0;
+    return all;
+}
+
+int memory_fits(const struct process *process, const struct memory_room *room, char *why,
+                size_t why_size)
+{
+    static const char all_of[] = "(DataMemory, TransactionMemory, SharedGlobalMemory and buffers)";
+    const struct config_section *own = config_node(process->cluster, process->config.own_node);
+    uint64_t data = data_memory(process, own);
+    uint64_t whole = whole_memory(process, own);
+    uint64_t all = memory_of_host(process, own);
+    struct memory_room here;
+    if (room == NULL) machine_memory(&here);
+    if (room == NULL) room = &here;
+    if (data > room->machine) {
+        snprintf(why, why_size,
+                 "DataMemory=%lluM is more than this machine has (%lluM of memory): correct it in "
+                 "the configuration, or run the node elsewhere",
+                 megabytes(data), megabytes(room->machine));
+        return -1;
+    }
+    if (whole > room->own) {
+        snprintf(why, why_size,
+                 "This node may use %lluM %s, more than its control group allows (%lluM, as its "
+                 "service's MemoryMax): the system ends it when that is used up",
+                 megabytes(whole), all_of, megabytes(room->own));
+        return 1;
+    }
+    if (all <= least(room->machine, room->shared)) return 0;
     snprintf(why, why_size,
-             "The data nodes of this host may use %lluM together (DataMemory, TransactionMemory, "
-             "SharedGlobalMemory and buffers), more than it has (%lluM of memory): the system ends "
-             "them when that is used up",
-             (unsigned long long)(all >> 20), (unsigned long long)(machine >> 20));
+             "The data nodes of this host may use %lluM together %s, more than %s (%lluM of "
+             "memory): the system ends them when that is used up",
+             megabytes(all), all_of,
+             room->shared < room->machine ? "their control group or container allows" : "it has",
+             megabytes(least(room->machine, room->shared)));
     return 1;
 }
 

@@ -4,7 +4,8 @@
  * /proc/self/cgroup has a line "0::PATH" for the unified hierarchy, and "N:CONTROLLERS:PATH" for
  * each of the older ones; the limit is in memory.max or memory.limit_in_bytes of PATH and of all
  * directories above it, the least of which counts. In a container PATH may be the host's, and then
- * only the top is there: what is missing sets no limit. (Linux: cgroups(7).)
+ * only the top is there: what is missing sets no limit. (Linux: cgroups(7).) The limit of PATH
+ * itself is this process's own, unless PATH is the top: a container may have several data nodes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,16 +29,21 @@ static uint64_t limit_in(const char *file)
     return end == text || limit == 0 ? UINT64_MAX : limit;
 }
 
-static uint64_t least_above(const char *top, char *path, const char *name)
+static void take_least(uint64_t *least, uint64_t limit)
 {
-    uint64_t least = UINT64_MAX;
+    if (limit < *least) *least = limit;
+}
+
+static void look_from(const char *top, char *path, const char *name, struct memory_room *room)
+{
+    bool own = strcmp(path, "/") != 0 && path[0] != '\0';
     for (;;) {
         char file[2 * LINE_SIZE];
         snprintf(file, sizeof file, "%s%s/%s", top, path, name);
-        uint64_t limit = limit_in(file);
-        if (limit < least) least = limit;
+        take_least(own ? &room->own : &room->shared, limit_in(file));
+        own = false;
         char *slash = strrchr(path, '/');
-        if (slash == NULL) return least;
+        if (slash == NULL) return;
         *slash = '\0';
     }
 }
@@ -48,12 +54,12 @@ static bool has_memory(const char *controllers)
     return at != NULL && (at == controllers || at[-1] == ',') && (at[6] == '\0' || at[6] == ',');
 }
 
-uint64_t cgroup_memory(const char *groups, const char *mounts)
+void cgroup_memory(const char *groups, const char *mounts, struct memory_room *room)
 {
-    uint64_t least = UINT64_MAX;
     char line[LINE_SIZE];
     FILE *stream = fopen(groups, "re");
-    if (stream == NULL) return least;
+    room->shared = room->own = UINT64_MAX;
+    if (stream == NULL) return;
     while (fgets(line, sizeof line, stream) != NULL) {
         char top[LINE_SIZE];
         line[strcspn(line, "\n")] = '\0';
@@ -62,22 +68,18 @@ uint64_t cgroup_memory(const char *groups, const char *mounts)
         if (path == NULL) continue;
         *controllers++ = '\0';
         *path++ = '\0';
-        uint64_t limit = UINT64_MAX;
         if (controllers[0] == '\0') {
-            limit = least_above(mounts, path, "memory.max");
+            look_from(mounts, path, "memory.max", room);
         } else if (has_memory(controllers)) {
             snprintf(top, sizeof top, "%s/memory", mounts);
-            limit = least_above(top, path, "memory.limit_in_bytes");
+            look_from(top, path, "memory.limit_in_bytes", room);
         }
-        if (limit < least) least = limit;
     }
     (void)fclose(stream);
-    return least;
 }
 
-uint64_t machine_memory(void)
+void machine_memory(struct memory_room *room)
 {
-    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    uint64_t allowed = cgroup_memory("/proc/self/cgroup", "/sys/fs/cgroup");
-    return allowed < machine ? allowed : machine;
+    cgroup_memory("/proc/self/cgroup", "/sys/fs/cgroup", room);
+    room->machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 }

@@ -540,7 +540,7 @@ static int look_first(struct process *process, struct options *options)
         process_log(process, LOG_LEVEL_ERROR, "%s", why);
         return -1;
     }
-    int unfit = memory_fits(process, 0, why, sizeof why);
+    int unfit = memory_fits(process, NULL, why, sizeof why);
     if (unfit != 0)
         process_log(process, unfit < 0 ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, "%s", why);
     if (unfit < 0) return -1;

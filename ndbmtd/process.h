@@ -221,17 +221,24 @@ int watchdog_start(struct process *process);
 int memory_ahead_start(struct process *process);
 
 /* --- machine_memory.c --- */
-/* In bytes: what the machine has, or the control groups of this process allow. */
-uint64_t machine_memory(void);
-/* What those allow: `groups` is /proc/self/cgroup, `mounts` /sys/fs/cgroup; UINT64_MAX = all. */
-uint64_t cgroup_memory(const char *groups, const char *mounts);
+/* How much memory there is, in bytes; UINT64_MAX = that sets no limit. */
+struct memory_room {
+    uint64_t machine; /* All data nodes of the host share what it has, */
+    uint64_t shared;  /* and what the control groups above allow, or the container. */
+    uint64_t own;     /* The control group of this process is its own: a service's unit. */
+};
+void machine_memory(struct memory_room *room);
+/* The same of control groups: `groups` is /proc/self/cgroup, `mounts` /sys/fs/cgroup. */
+void cgroup_memory(const char *groups, const char *mounts, struct memory_room *room);
 
 /* --- configure.c --- */
 /* node_config from the cluster's configuration. 0, or -1 with the reason in `why`. */
 int configure_node(struct process *process, char *why, size_t why_size);
-/* Is DataMemory less than `machine` bytes, 0: what this one has? 0; -1: it is more, and 1: all that
- * the data nodes of the host may use is, with a sentence in `why`. */
-int memory_fits(const struct process *process, uint64_t machine, char *why, size_t why_size);
+/* Do DataMemory, and all that the data nodes of the host may use, fit into `room`, NULL: this
+ * machine's? 0; -1: DataMemory is more than the machine has; 1: the node works until what is
+ * allowed is used up. With a sentence in `why`. */
+int memory_fits(const struct process *process, const struct memory_room *room, char *why,
+                size_t why_size);
 
 /* --- port_finder.c --- */
 int port_finder_start(struct process *process);
