@@ -24,7 +24,8 @@ usage: ./sandbox.sh COMMAND
   test     build and run all tests
   clean    stop, and remove sandbox/ (with the data) and build/
 
-All programs of the tour are in sandbox/bin: they talk to this cluster and to no other one.
+All programs of the tour are in sandbox/bin: they talk to this cluster and to no other one. NDB_SANDBOX_WAIT: how many
+seconds the data nodes have to come up (60).
 END
 }
 
@@ -144,12 +145,9 @@ export NDB_CONNECTSTRING
 exec "$BIN/\$(basename "\$0")" "\$@"
 END
     chmod +x "$BOX/bin/.run"
-    rm -f "$BOX"/bin/*
-    for program in "$BIN"/*; do
-        case $program in
-        *_client | *_page | *_pages) ;; # They are of the demo, and make the documents.
-        *) ln -sf .run "$BOX/bin/$(basename "$program")" ;;
-        esac
+    find "$BOX/bin" -type l -lname .run -delete
+    for program in "$BIN"/ndb* "$BIN"/example_*; do # The others are of the demo, the tests and the documents.
+        ln -sf .run "$BOX/bin/$(basename "$program")"
     done
 }
 
@@ -168,6 +166,8 @@ HostName=127.0.0.1
 StopOnError=0
 # A log of 64 MB for each LDM thread, so that a laptop's disk does not notice. The default is 256 MB.
 NoOfFragmentLogFiles=4
+# The nodes share this machine: each has threads for so many CPUs at most.
+NumCPUs=$(cpus)
 
 [ndb_mgmd]
 NodeId=49
@@ -194,25 +194,32 @@ HostName=127.0.0.1
 END
 }
 
-# A log of 64 MB for each LDM thread of both nodes, of which there are no more than CPUs; and the rest.
+# cpus, ldm_threads CPUS: what a node has threads for, and how many LDM threads that makes (ndbmtd/layout.c).
+cpus() {
+    local count
+    count=$(nproc)
+    echo $((count > 8 ? 8 : count))
+}
+ldm_threads() { echo $(($1 < 4 ? 1 : $1 < 6 ? 2 : 4)); }
+
+# A log of 64 MB for each LDM thread of both nodes, and the rest; less what a former start has of it.
 check_room() {
-    local ldms needed free
-    ldms=$(nproc)
-    [ "$ldms" -le 8 ] || ldms=8
-    needed=$((2 * (64 * ldms + 50)))
+    local needed have free
+    needed=$((2 * (64 * $(ldm_threads "$(cpus)") + 50)))
+    have=$(du -smc "$BOX"/node1 "$BOX"/node2 | sed -n '$s/\t.*//p')
     free=$(df --output=avail -m "$BOX" | tail -n 1 | tr -d ' ')
-    [ -d "$BOX/node1/ndb_1_fs" ] || [ "$free" -ge "$needed" ] || {
-        echo "$BOX has $free MB of room, and a new cluster takes up to $needed MB: make room there first." >&2
+    [ $((free + have)) -ge "$needed" ] || {
+        echo "$BOX has $free MB of room, and the cluster takes $((needed - have)) MB more: make room there first." >&2
         exit 1
     }
 }
 
-# What the nodes that are not up have said last.
+# What the nodes that are not up have said last, in this start.
 last_words() {
     local node log
     for node in 1 2; do
         for log in "$BOX/node$node/ndb_${node}_error.log" "$BOX/node$node/ndb_${node}_out.log"; do
-            [ -s "$log" ] || continue
+            [ -s "$log" ] && [ ! "$log" -ot "$BOX/config.ini" ] || continue
             printf '\nThe end of %s:\n' "$log"
             tail -n 6 "$log"
         done
@@ -228,6 +235,7 @@ start_cluster() {
         say "Starting one management node and two data nodes"
     else
         say "Starting what is not running any more of one management node and two data nodes"
+        touch "$BOX/config.ini" # The files of this start are newer.
         port=$(connect_string)
         port=${port#*:}
         if ! alive "${PID_FILES[0]}" && [ "$(free_port "$port")" != "$port" ]; then
@@ -243,7 +251,7 @@ start_cluster() {
     for node in 1 2; do
         alive "${PID_FILES[$node]}" || "$BIN/ndbmtd" --ndb-connectstring="$(connect_string)" --ndb-nodeid="$node"
     done
-    "$BIN/ndb_waiter" --ndb-connectstring="$(connect_string)" --timeout=60 || {
+    "$BIN/ndb_waiter" --ndb-connectstring="$(connect_string)" --timeout="${NDB_SANDBOX_WAIT:-60}" || {
         last_words
         exit 1
     }
@@ -260,8 +268,33 @@ gone() {
     return 1
 }
 
-# One that hangs is as good as none.
-answers() { timeout 10 "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e SHOW >/dev/null 2>&1; }
+# One that hangs is as good as none. Somebody is waiting, so that is told before it is certain.
+answers() {
+    local told result=0
+    { sleep 2 >/dev/null 2>&1 && echo "... the management server has not answered yet" >&2; } &
+    told=$!
+    timeout 10 "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e SHOW >/dev/null 2>&1 || result=1
+    kill "$told" 2>/dev/null || true
+    wait "$told" 2>/dev/null || true
+    return "$result"
+}
+
+# end_by_force PID_FILE: the process and its children; what a data node works in is the child of its angel.
+end_by_force() {
+    local pid pids
+    pids="$(cat "$1") $(pgrep -P "$(cat "$1")" | tr '\n' ' ' || true)"
+    echo "pid $(cat "$1") did not stop in 30 s; it is killed"
+    # shellcheck disable=SC2086
+    kill -KILL $pids 2>/dev/null || true
+    for pid in $pids; do
+        for _ in $(seq 100); do
+            [ -n "$(tr -d '\0' 2>/dev/null <"/proc/$pid/cmdline")" ] || continue 2
+            sleep 0.1
+        done
+        echo "pid $pid does not end; nothing is removed" >&2
+        exit 1
+    done
+}
 
 # Ends the script when a process cannot be ended: it is still found by its pid file, and its files stay.
 stop_cluster() {
@@ -271,7 +304,10 @@ stop_cluster() {
         return
     fi
     if running && answers; then
-        "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHUTDOWN" || true
+        timeout 120 "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHUTDOWN" ||
+            for pid_file in "${PID_FILES[@]}"; do # A node that hangs ends below.
+                if alive "$pid_file"; then kill "$(cat "$pid_file")" 2>/dev/null || true; fi
+            done
     else # The data nodes stop in good order by themselves.
         echo "No management server answers: the data nodes are stopped without it."
         if alive "${PID_FILES[0]}"; then kill -KILL "$(cat "${PID_FILES[0]}")"; fi
@@ -281,12 +317,7 @@ stop_cluster() {
     fi
     for pid_file in "${PID_FILES[@]}"; do
         if ! gone "$pid_file" 30; then
-            echo "pid $(cat "$pid_file") did not stop in 30 s; it is killed"
-            kill -KILL "$(cat "$pid_file")" 2>/dev/null || true
-            if ! gone "$pid_file" 10; then
-                echo "pid $(cat "$pid_file") does not end; nothing is removed" >&2
-                exit 1
-            fi
+            end_by_force "$pid_file"
         fi
         rm -f "$pid_file"
     done
@@ -499,6 +530,10 @@ status)
         esac
         exit 1
     fi
+    answers || {
+        echo "The management server (pid $(cat "${PID_FILES[0]}")) runs and does not answer: ./sandbox.sh stop ends it, and start has all data again."
+        exit 1
+    }
     "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHOW; ALL STATUS; ALL REPORT MEMORY; ALL REPORT CHECKPOINT"
     ;;
 demo) demo ;;

@@ -1,0 +1,170 @@
+#!/bin/bash
+# sandbox.sh -- what ../../sandbox.sh says and does when something is in the way: wrong words, another user, a disk that is too
+# small, data nodes that do not come up, a management server that is lost, whose port is taken, or that hangs, a node that hangs.
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Usage: sandbox.sh BIN_DIR SOURCE_DIR
+#
+# The script runs in a directory of its own, with the programs that are built already: a cmake that does nothing stands before
+# the real one.
+SOURCE=$(readlink -f "${2:?usage: sandbox.sh BIN_DIR SOURCE_DIR}")
+source "$(dirname "$0")/cluster.sh"
+HOME_OF=$BOX/ndb
+SANDBOX=$HOME_OF/sandbox
+
+mkdir -p "$HOME_OF/build/bin" "$BOX/path"
+chmod 755 "$BOX"
+cp "$SOURCE/sandbox.sh" "$HOME_OF/"
+ln -s "$BIN"/* "$HOME_OF/build/bin/"
+: >"$HOME_OF/build/compile_commands.json"
+printf '#!/bin/sh\nexit 0\n' >"$BOX/path/cmake"
+chmod +x "$BOX/path/cmake"
+export PATH=$BOX/path:$PATH
+
+box() { # CODE COMMAND [WORD...]: of the sandbox; what it prints is in $BOX/out and $BOX/err.
+    local code=$1 file
+    shift
+    want "$code" "$HOME_OF/sandbox.sh" "$@"
+    for file in "$SANDBOX"/mgm/ndb_*.pid "$SANDBOX"/node*/ndb_*.pid; do # What is in the background ends with the test.
+        if [ -s "$file" ]; then PIDS+=("$(cat "$file")"); fi
+    done
+}
+
+pid_of() { cat "$SANDBOX/$1"; }
+ended() { # PID
+    for _ in $(seq 600); do
+        [ -n "$(ours "$1")" ] || return 0
+        sleep 0.1
+    done
+    fail "process $1 does not end"
+}
+
+say "Wrong words"
+box 0 --help
+want_text out '^usage: '
+box 0 -h
+box 2
+want_text err '^usage: '
+box 2 frob
+want_text err '^There is no command frob'
+want_text err '^usage: '
+box 2 start now
+want_text err 'start takes nothing more: now'
+[ ! -e "$SANDBOX" ] || fail "something was started"
+box 0 stop
+want_text out 'not running'
+
+say "It knows how many LDM threads a data node has"
+eval "$(grep -E '^ldm_threads\(\)' "$SOURCE/sandbox.sh")"
+awk '/by_cpus\[\] = \{/ { on = 1 } /^};/ { on = 0 } on' "$SOURCE/ndbmtd/layout.c" | grep -oE '\{[0-9]+, [0-9]+' | tr -d '{,' >"$BOX/layout"
+[ "$(wc -l <"$BOX/layout")" -ge 20 ] || die "no table of layouts in ndbmtd/layout.c"
+for cpus in 1 2 3 4 5 6 7 8; do
+    expected=$(awk -v cpus="$cpus" 'BEGIN { ldm = 1 } $1 <= cpus { ldm = $2 } END { print ldm }' "$BOX/layout")
+    [ "$(ldm_threads "$cpus")" = "$expected" ] || fail "$cpus CPUs: $(ldm_threads "$cpus") LDM threads instead of $expected"
+done
+
+say "A disk that is too small, at the first start and at the next"
+for _ in 1 2; do
+    printf '#!/bin/sh\necho Avail; echo 97\n' >"$BOX/path/df"
+    chmod +x "$BOX/path/df"
+    box 1 start
+    want_text err "^$SANDBOX has 97 MB of room, and the cluster takes [0-9]+ MB more: make room there first"
+    [ ! -e "$SANDBOX/node1/ndb_1.pid" ] || fail "something was started"
+    dd if=/dev/zero of="$SANDBOX/node1/part" bs=1M count=20 2>/dev/null
+done
+rm "$BOX/path/df" "$SANDBOX/node1/part"
+
+say "Data nodes that do not come up: no file may have more than 12 MB"
+echo 'an error of long ago' >"$SANDBOX/node1/ndb_1_error.log"
+touch -d '2 days ago' "$SANDBOX/node1/ndb_1_error.log"
+(
+    ulimit -f 12288
+    NDB_SANDBOX_WAIT=15 box 1 start
+    exit "$FAILED"
+) || FAILED=1
+want_text out '^The end of .*/sandbox/node[12]/ndb_[12]_(error|out)\.log:'
+want_text out 'D1/|REDO|LCP'
+! grep -q 'of long ago' "$BOX/out" || fail "what another start has said is told: $(cat "$BOX/out")"
+box 0 stop
+want_text out 'The cluster is (down|not running)'
+rm -rf "$SANDBOX"
+
+say "It runs: only what is for users is in sandbox/bin, and status connects once"
+box 0 start
+for program in ndb_mgm ndb_mgmd ndbmtd ndb_memcached example_batch; do
+    [ -x "$SANDBOX/bin/$program" ] || fail "sandbox/bin has no $program"
+done
+for program in "$SANDBOX"/bin/*; do
+    [[ ${program##*/} =~ ^(ndb|example_) ]] || fail "sandbox/bin has ${program##*/}"
+done
+box 0 status
+[ "$(grep -c 'Connected to' "$BOX/out")" -le 1 ] || fail "status connects more than once: $(cat "$BOX/out")"
+want_text out 'Node 1: started'
+want_text out 'Data usage'
+box 0 start
+want_text out 'running already'
+
+if [ "$(id -u)" = 0 ]; then
+    say "Another user may look, and do nothing"
+    for command in start stop demo clean test; do
+        want 1 setpriv --reuid=nobody --regid=nogroup --clear-groups "$HOME_OF/sandbox.sh" "$command"
+        want_text err 'cannot be written by you .* it belongs to root'
+    done
+    want 0 setpriv --reuid=nobody --regid=nogroup --clear-groups "$HOME_OF/sandbox.sh" status
+    [ -n "$(ours "$(pid_of mgm/ndb_49.pid)")" ] || fail "another user has stopped the cluster"
+fi
+
+say "The management server is killed, and a stranger takes its port"
+port=$(sed 's/.*://' "$SANDBOX/connectstring")
+pid=$(pid_of mgm/ndb_49.pid)
+kill -9 "$pid"
+ended "$pid"
+box 1 status
+want_text out '^The management server is not running, 2 data nodes are: ./sandbox.sh start'
+python3 - "$port" >"$BOX/stranger" 2>&1 <<'END' &
+import socket, sys, time
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+listener.bind(("127.0.0.1", int(sys.argv[1])))
+listener.listen(64)
+time.sleep(600)
+END
+stranger=$!
+PIDS+=("$stranger")
+until (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do
+    kill -0 "$stranger" 2>/dev/null || die "port $port: $(cat "$BOX/stranger")"
+    sleep 0.1
+done
+box 1 start
+want_text err "taken the management server's port, $port\."
+want_text err 'sandbox.sh stop, then ./sandbox.sh start, which takes another port'
+box 0 stop
+want_text out 'The cluster is down'
+box 0 start
+want_text out 'The package database is there'
+[ "$(sed 's/.*://' "$SANDBOX/connectstring")" != "$port" ] || fail "the stranger's port again"
+kill "$stranger"
+
+say "The management server hangs"
+pid=$(pid_of mgm/ndb_49.pid)
+kill -STOP "$pid"
+box 1 status
+want_text err 'the management server has not answered yet'
+want_text out "^The management server \(pid $pid\) runs and does not answer: "
+box 0 stop
+want_text out '^No management server answers: the data nodes are stopped without it'
+want_text out 'The cluster is down'
+ended "$pid"
+
+say "A data node hangs"
+box 0 start
+want_text out 'The package database is there'
+pid=$(pid_of node1/ndb_1.pid)
+worker=$(pgrep -P "$pid")
+# shellcheck disable=SC2086
+kill -STOP "$pid" $worker
+box 0 stop
+want_text out 'The cluster is down'
+for pid in "$pid" $worker; do ended "$pid"; done
+box 0 clean
+[ ! -e "$SANDBOX" ] && [ ! -e "$HOME_OF/build" ] || fail "clean leaves $(ls "$HOME_OF")"
