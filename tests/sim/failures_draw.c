@@ -199,6 +199,25 @@ static void draw_incident(struct sim_plan *plan, const struct swarm *swarm, stru
     }
 }
 
+/* Disks that are full for seconds, of several nodes: until logs are full as well, and who is alone
+ * with the rows has nobody to leave them to. */
+static void draw_full_disks(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng,
+                            uint32_t span_us)
+{
+    uint64_t at = rng_below(rng, span_us);
+    uint64_t until = at + between(rng, 500000, 8000000);
+    uint32_t count = between(rng, 1, 3);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t node = draw_node(swarm, rng);
+        if (plan->count + 2u > SIM_EVENTS_MAX) return; /* There would never be room again. */
+        struct sim_event *full = sim_plan_at(plan, at + rng_below(rng, 500000), SIM_DISK_FULL);
+        full->arg[0] = node;
+        full->arg[1] = between(rng, 1, 50);
+        struct sim_event *room = sim_plan_at(plan, until + rng_below(rng, 500000), SIM_DISK_FULL);
+        room->arg[0] = node;
+    }
+}
+
 void failures_draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng)
 {
     if (swarm->operated) {
@@ -247,4 +266,6 @@ void failures_draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct
         event->node = draw_node(swarm, rng);
         event->nth = 1u + (uint32_t)rng_below(rng, 1u << rng_below(rng, 5));
     }
+    if ((swarm->faults & FAULT_DISK_ERROR) != 0 && swarm->rejoin && rng_chance(rng, 1, 3))
+        draw_full_disks(plan, swarm, rng, span_us);
 }

@@ -521,6 +521,18 @@ static void check_batches(struct run *run, struct session *session)
     }
 }
 
+/* Liveness: whatever has been, each node group takes writes again. Of the same values. */
+static void check_writes(struct run *run, struct session *session)
+{
+    if (run->swarm.full || run->swarm.small_data) return; /* No room for another copy of a row. */
+    for (uint32_t i = 0; i < run->swarm.statics && !failed(run); i++) {
+        session->count = 0;
+        session_add(session, TABLE_STATIC, i, OP_WRITE)->value = run->model.statics[i];
+        if (!execute_items(run, session, LOCK_EXCLUSIVE) && !failed(run))
+            run_fail(run, SIM_CORRECTNESS, "row %u of the static table is gone", i);
+    }
+}
+
 static void check_rows(struct run *run)
 {
     struct session *session = &run->client[0].session[0];
@@ -552,6 +564,7 @@ static void check_rows(struct run *run)
     check_churn_rows(run, session);
     check_batches(run, session);
     check_unknown(run, session);
+    check_writes(run, session);
 }
 
 static bool quiet(void *context)
