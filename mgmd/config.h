@@ -148,7 +148,8 @@ bool config_equal(const struct cluster_config *a, const struct cluster_config *b
                   size_t size);
 
 /* Digest of what all data nodes must have alike while they run: which there are, and what takes
- * effect only when all of them have been restarted. Never 0. */
+ * effect only when all of them have been restarted. Never 0. A parameter of class S that a later
+ * version adds has to be left out while it has its default, or nodes of both could not meet. */
 uint32_t config_fixed_digest(const struct cluster_config *config);
 /* What a change from `a` to `b` needs before it takes effect at this data node: "" (nothing), "N"
  * its restart, "IN" its initial one, "S" one of all nodes, "IS" an initial one of all. The most
