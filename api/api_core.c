@@ -199,6 +199,7 @@ void api_core_node_down(struct api_core *core, uint32_t node, uint32_t epoch)
     if (node == 0 || node > NODE_ID_MAX || atomic_load(&core->node[node].epoch) != epoch) return;
     atomic_store(&core->node[node].level, START_NOTHING);
     atomic_store(&core->node[node].epoch, 0);
+    atomic_store(&core->node[node].refused, 0);
     if (atomic_load(&core->president) == node) atomic_store(&core->president, 0);
     struct node_mask ready = api_core_ready(core);
     if (node_mask_empty(&ready)) forget_lost(core); /* Nobody is left who has lost it. */

@@ -24,7 +24,8 @@ struct connection_io {
     _Atomic bool foreign; /* A data node has refused us: it is of another cluster. */
     pthread_mutex_t failure_lock;
     char failure[NDB_DETAIL_SIZE]; /* Why the last attempt at a link failed, "" = none has: */
-    uint32_t failed_node;          /* of the node with the lowest id, so that it stays one text. */
+    uint32_t failed_node;          /* of the node with the lowest id, so that it stays one text; */
+    bool failed_foreign;           /* before all others, of one that belongs to another cluster. */
     bool loop_made;
     bool handles_made;
 };
@@ -34,11 +35,14 @@ static void keep_failure(struct connection_io *io, uint32_t node, bool foreign, 
     const char *host = config_link_host(io->connection->config, io->connection->node_id, node);
     uint32_t port = io->port[node];
     pthread_mutex_lock(&io->failure_lock);
-    if (io->failure[0] != '\0' && io->failed_node < node) {
+    bool more = io->failure[0] == '\0' || (foreign && !io->failed_foreign) ||
+                (foreign == io->failed_foreign && node <= io->failed_node);
+    if (!more) {
         pthread_mutex_unlock(&io->failure_lock);
         return;
     }
     io->failed_node = node;
+    io->failed_foreign = foreign;
     if (foreign)
         snprintf(io->failure, sizeof io->failure,
                  "node %u at %s port %u belongs to another cluster than the management server's",

@@ -7,13 +7,14 @@
 #include "signals/management.h"
 #include "signals/redo.h"
 
-#define LCP_PAUSE_MIN_MS   500u  /* After a round that has failed on this node; doubled... */
-#define LCP_PAUSE_MAX_MS   4000u /* ...up to this. */
-#define LCP_FILL_PERCENT   25u   /* Of a log: a checkpoint is due. */
-#define LCP_FILL_HIGH      50u   /* One is due even when it cannot free much. */
-#define LCP_FILL_STUCK     75u   /* And none can be written: operations are being held back. */
-#define LCP_GROWTH_PERCENT 5u    /* By growth only when there is something to be freed. */
-#define LCP_GROWTH_SHARE   4u    /* And by a quarter of what the last round has written here. */
+#define LCP_PAUSE_MIN_MS   500u   /* After a round that has failed on this node; doubled... */
+#define LCP_PAUSE_MAX_MS   4000u  /* ...up to this; */
+#define LCP_PAUSE_IDLE_MS  60000u /* when nothing was written since, and logs have room. */
+#define LCP_FILL_PERCENT   25u    /* Of a log: a checkpoint is due. */
+#define LCP_FILL_HIGH      50u    /* One is due even when it cannot free much. */
+#define LCP_FILL_STUCK     75u    /* And none can be written: operations are being held back. */
+#define LCP_GROWTH_PERCENT 5u     /* By growth only when there is something to be freed. */
+#define LCP_GROWTH_SHARE   4u     /* And by a quarter of what the last round has written here. */
 #define LCP_FREED_PERCENT  5u /* By fill only when so much has been written since the last one. */
 /* Starts that the system file remembers until each one begins with a checkpoint. */
 #define LCP_STARTS (SYSFILE_ENDED_MAX / 2u)
@@ -235,7 +236,11 @@ static void judge(struct dih *dih)
     /* A round that has failed has freed nothing: another one is due though nothing was written, as
      * nothing can be into a full log. */
     if (node->state != LCPN_IDLE) return;
-    if (node->start_gci > node->write_gci && node->result.failed == 0) return;
+    if (node->start_gci > node->write_gci) {
+        bool held = node->fill >= LCP_FILL_STUCK; /* Whoever makes room shall not wait long. */
+        uint64_t again_ms = node->last_ms + (held ? 0 : LCP_PAUSE_IDLE_MS);
+        if (node->result.failed == 0 || now_ms(&dih->block) < again_ms) return;
+    }
     if (lcp_node_pauses(dih)) return;
     /* The tail moves by whole files: a log of few of them stays filled behind a round. */
     uint64_t growth = node->bytes - node->bytes_then;
@@ -255,7 +260,7 @@ static void judge(struct dih *dih)
 }
 
 /* Every second, when a log says that it holds operations back, and behind a round. Costs nothing
- * while nothing is written. */
+ * while nothing is written and checkpoints succeed. */
 void lcp_node_monitor(struct dih *dih)
 {
     struct lcp_node *node = &dih->lcp_node;
