@@ -587,6 +587,20 @@ static int report_grow(struct config_report *report)
     return report->lines == NULL ? -1 : 0;
 }
 
+/* Room for an error: the last warning goes. */
+static void report_drop_warning(struct config_report *report)
+{
+    for (uint32_t i = report->count; i-- > 0;) {
+        if (report->lines[i].error) continue;
+        free(report->lines[i].text);
+        memmove(&report->lines[i], &report->lines[i + 1],
+                (report->count - i - 1) * sizeof(report->lines[0]));
+        report->count--;
+        report->dropped++;
+        return;
+    }
+}
+
 /* The file is judged in several passes; a person reads it from its first line to its last. */
 static void report_insert(struct config_report *report, const struct config_line *line)
 {
@@ -620,6 +634,7 @@ void config_report_add(struct config_report *report, bool error, const char *fil
         (void)vsnprintf(text + used, sizeof(text) - (size_t)used, format, args);
         va_end(args);
     }
+    if (error && report->count == CONFIG_REPORT_MAX) report_drop_warning(report);
     if (report->count == CONFIG_REPORT_MAX || report_grow(report) != 0) {
         report->dropped++;
         return;

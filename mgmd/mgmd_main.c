@@ -399,8 +399,10 @@ int main(int argc, char **argv)
     else
         status = mgmd->options.nodaemon ? run(mgmd, -1) : run_as_daemon(mgmd);
     free(mgmd);
+    errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        (void)fprintf(stderr, "ndb_mgmd: output: %s\n", strerror(errno));
+        (void)fprintf(stderr, "ndb_mgmd: output: %s\n",
+                      errno != 0 ? strerror(errno) : "it could not be written");
         if (status == 0) status = 1;
     }
     return status;

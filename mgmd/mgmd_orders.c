@@ -1,8 +1,6 @@
 /* mgmd_orders.c -- orders to data nodes: stop, restart, start, single user mode, dump. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
