@@ -4,8 +4,9 @@
  * /proc/self/cgroup has a line "0::PATH" for the unified hierarchy, and "N:CONTROLLERS:PATH" for
  * each of the older ones; the limit is in memory.max or memory.limit_in_bytes of PATH and of all
  * directories above it, the least of which counts. In a container PATH may be the host's, and then
- * only the top is there: what is missing sets no limit. (Linux: cgroups(7).) The limit of PATH
- * itself is this process's own, unless PATH is the top: a container may have several data nodes.
+ * only the top is there: what is missing sets no limit. (Linux: cgroups(7).) A service's
+ * limit is its data node's own; in a container or a scope there may be several, whether or not they
+ * run just now.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,9 @@ static void take_least(uint64_t *least, uint64_t limit)
 
 static void look_from(const char *top, char *path, const char *name, struct memory_room *room)
 {
-    bool own = strcmp(path, "/") != 0 && path[0] != '\0';
+    static const char unit[] = ".service";
+    size_t length = strlen(path);
+    bool own = length >= sizeof unit && strcmp(path + length - (sizeof unit - 1), unit) == 0;
     for (;;) {
         char file[2 * LINE_SIZE];
         snprintf(file, sizeof file, "%s%s/%s", top, path, name);

@@ -224,8 +224,8 @@ int memory_ahead_start(struct process *process);
 /* How much memory there is, in bytes; UINT64_MAX = that sets no limit. */
 struct memory_room {
     uint64_t machine; /* All data nodes of the host share what it has, */
-    uint64_t shared;  /* and what the control groups above allow, or the container. */
-    uint64_t own;     /* The control group of this process is its own: a service's unit. */
+    uint64_t shared;  /* and what the control groups that they may be in together allow. */
+    uint64_t own;     /* That of a service is its data node's own. */
 };
 void machine_memory(struct memory_room *room);
 /* The same of control groups: `groups` is /proc/self/cgroup, `mounts` /sys/fs/cgroup. */

@@ -155,19 +155,22 @@ static void control_groups_allow_less_memory(void **unused)
     put_file("c/memory.max", "4000\n");
     allowed("0::/a/b\n", 5000, none);
     put_file("a/b/memory.max", "4500\n");
-    allowed("0::/a/b\n", 5000, 4500);
-    put_file("memory.max", "3000\n"); /* In a container: its own is the top. */
-    allowed("0::/a/b\n", 3000, 4500);
+    allowed("0::/a/b\n", 4500, none); /* There may be several nodes in it, */
+    put_file("a/ndbmtd@1.service/memory.max", "4200\n");
+    allowed("0::/a/ndbmtd@1.service\n", 5000, 4200); /* but not in a unit. */
+    put_file("memory.max", "3000\n");                /* In a container: its own is the top. */
+    allowed("0::/a/b\n", 3000, none);
+    allowed("0::/a/ndbmtd@1.service\n", 3000, 4200);
     allowed("0::/gone/from/here\n", 3000, none);
     allowed("0::/\n", 3000, none);
     put_file("memory.max", "nonsense\n");
     allowed("0::/\n", none, none);
 
     put_file("memory/x/memory.limit_in_bytes", "9223372036854771712\n");
-    allowed("4:memory:/x\n", none, 9223372036854771712u); /* More than any machine. */
+    allowed("4:memory:/x\n", 9223372036854771712u, none); /* More than any machine. */
     put_file("memory/x/memory.limit_in_bytes", "7000\n");
-    allowed("5:cpu:/x\n4:cpu,memory:/x\n0::/a/b\n", 5000, 4500);
-    allowed("5:cpu:/x\n4:cpu,memory:/x\n", none, 7000);
+    allowed("5:cpu:/x\n4:cpu,memory:/x\n0::/a/b\n", 4500, none);
+    allowed("5:cpu:/x\n4:cpu,memory:/x\n", 7000, none);
     allowed("5:nomemory,memoryless:/x\n", none, none);
 
     machine_memory(&room);
