@@ -6,7 +6,7 @@ cd "$(dirname "$(readlink -f "$0")")"
 
 BOX=$PWD/sandbox
 BIN=$PWD/build/bin
-PACKAGES="build-essential cmake pkg-config libuv1-dev libxxhash-dev libzstd-dev libinih-dev libedit-dev libcjson-dev libssl-dev"
+PACKAGES="procps build-essential cmake pkg-config libuv1-dev libxxhash-dev libzstd-dev libinih-dev libedit-dev libcjson-dev libssl-dev"
 TEST_PACKAGES="libcmocka-dev clang libclang-rt-14-dev valgrind libsqlite3-dev memcached libmemcached-tools python3-pymemcache python3-pylibmc python3-binary-memcached libcache-memcached-fast-perl php-cli php-memcached openssl shellcheck clang-format codespell python3 file lintian systemd logrotate systemd-container mmdebstrap locales"
 
 usage() {
@@ -151,9 +151,21 @@ END
     done
 }
 
+# Files of a node are of so many LDM threads: as long as there are any, their number stays.
+threads_line() {
+    local count
+    if [ -d "$BOX/node1/ndb_1_fs" ] || [ -d "$BOX/node2/ndb_2_fs" ]; then
+        grep '^NumCPUs=' "$BOX/config.ini" || true
+    else
+        count=$(nproc)
+        echo "NumCPUs=$((count > 8 ? 8 : count))"
+    fi
+}
+
 write_config() {
     mkdir -p "$BOX/mgm" "$BOX/node1" "$BOX/node2"
-    local port
+    local port threads
+    threads=$(threads_line)
     port=$(free_port 1186)
     echo "127.0.0.1:$port" >"$BOX/connectstring"
     cat >"$BOX/config.ini" <<END
@@ -167,7 +179,7 @@ StopOnError=0
 # A log of 64 MB for each LDM thread, so that a laptop's disk does not notice. The default is 256 MB.
 NoOfFragmentLogFiles=4
 # The nodes share this machine: each has threads for so many CPUs at most.
-NumCPUs=$(cpus)
+$threads
 
 [ndb_mgmd]
 NodeId=49
@@ -194,22 +206,18 @@ HostName=127.0.0.1
 END
 }
 
-# cpus, ldm_threads CPUS: what a node has threads for, and how many LDM threads that makes (ndbmtd/layout.c).
-cpus() {
-    local count
-    count=$(nproc)
-    echo $((count > 8 ? 8 : count))
-}
+# ldm_threads CPUS: how many of the threads for so many CPUs are LDM threads (ndbmtd/layout.c).
 ldm_threads() { echo $(($1 < 4 ? 1 : $1 < 6 ? 2 : 4)); }
 
-# A log of 64 MB for each LDM thread of both nodes, and the rest; less what a former start has of it.
+# A log of 64 MB for each LDM thread of both nodes, and the rest; less what a former start has made of the logs.
 check_room() {
-    local needed have free
-    needed=$((2 * (64 * $(ldm_threads "$(cpus)") + 50)))
-    have=$(du -smc "$BOX"/node1 "$BOX"/node2 | sed -n '$s/\t.*//p')
+    local cpus needed have free
+    cpus=$(sed -n 's/^NumCPUs=//p' "$BOX/config.ini")
+    needed=$((2 * (64 * $(ldm_threads "${cpus:-$(nproc)}") + 50)))
+    have=$({ du -smc "$BOX"/node?/ndb_?_fs/REDO 2>/dev/null || true; } | sed -n '$s/\t.*//p')
     free=$(df --output=avail -m "$BOX" | tail -n 1 | tr -d ' ')
-    [ $((free + have)) -ge "$needed" ] || {
-        echo "$BOX has $free MB of room, and the cluster takes $((needed - have)) MB more: make room there first." >&2
+    [ $((free + ${have:-0})) -ge "$needed" ] || {
+        echo "$BOX has $free MB of room, and the cluster takes $((needed - ${have:-0})) MB more: make room there first." >&2
         exit 1
     }
 }
@@ -273,22 +281,44 @@ answers() {
     local told result=0
     { sleep 2 >/dev/null 2>&1 && echo "... the management server has not answered yet" >&2; } &
     told=$!
-    timeout 10 "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e SHOW >/dev/null 2>&1 || result=1
+    timeout --foreground 10 "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e SHOW >/dev/null 2>&1 || result=1
     kill "$told" 2>/dev/null || true
     wait "$told" 2>/dev/null || true
     return "$result"
 }
 
+# works PID: a thread of it is there, and not only its remains.
+works() { cat "/proc/$1"/task/*/stat 2>/dev/null | sed 's/.*) //' | grep -qv '^[ZX]'; }
+
 # end_by_force PID_FILE: the process and its children; what a data node works in is the child of its angel.
 end_by_force() {
     local pid pids
     pids="$(cat "$1") $(pgrep -P "$(cat "$1")" | tr '\n' ' ' || true)"
-    echo "pid $(cat "$1") did not stop in 30 s; it is killed"
+    echo "pid $(cat "$1") did not stop in 60 s; it is killed"
     # shellcheck disable=SC2086
     kill -KILL $pids 2>/dev/null || true
     for pid in $pids; do
         for _ in $(seq 100); do
-            [ -n "$(tr -d '\0' 2>/dev/null <"/proc/$pid/cmdline")" ] || continue 2
+            works "$pid" || continue 2
+            sleep 0.1
+        done
+        echo "pid $pid does not end; nothing is removed" >&2
+        exit 1
+    done
+}
+
+# A data node whose angel was killed by somebody else stops by itself, in good order; nothing is removed before.
+end_orphans() {
+    local pid parent program
+    for pid in $(pgrep -x ndbmtd || true); do
+        IFS= read -r -d '' program 2>/dev/null <"/proc/$pid/cmdline" || continue
+        [ "$program" = "$BIN/ndbmtd" ] || continue
+        parent=$(ps -o ppid= -p "$pid" | tr -d ' ') || continue
+        if grep -qxE "$pid|$parent" "$BOX"/node?/ndb_?.pid 2>/dev/null; then continue; fi
+        echo "pid $pid is a data node without its angel: waiting for its end"
+        kill "$pid" 2>/dev/null || true
+        for _ in $(seq 600); do
+            works "$pid" || continue 2
             sleep 0.1
         done
         echo "pid $pid does not end; nothing is removed" >&2
@@ -299,12 +329,13 @@ end_by_force() {
 # Ends the script when a process cannot be ended: it is still found by its pid file, and its files stay.
 stop_cluster() {
     local pid_file
+    end_orphans
     if [ "$(living)" = 0 ]; then
         echo "The cluster is not running."
         return
     fi
     if running && answers; then
-        timeout 120 "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHUTDOWN" ||
+        timeout --foreground 120 "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHUTDOWN" ||
             for pid_file in "${PID_FILES[@]}"; do # A node that hangs ends below.
                 if alive "$pid_file"; then kill "$(cat "$pid_file")" 2>/dev/null || true; fi
             done
@@ -316,7 +347,7 @@ stop_cluster() {
         done
     fi
     for pid_file in "${PID_FILES[@]}"; do
-        if ! gone "$pid_file" 30; then
+        if ! gone "$pid_file" 60; then
             end_by_force "$pid_file"
         fi
         rm -f "$pid_file"

@@ -64,15 +64,29 @@ for cpus in 1 2 3 4 5 6 7 8; do
 done
 
 say "A disk that is too small, at the first start and at the next"
-for _ in 1 2; do
+said=()
+for try in 1 2; do
     printf '#!/bin/sh\necho Avail; echo 97\n' >"$BOX/path/df"
     chmod +x "$BOX/path/df"
     box 1 start
     want_text err "^$SANDBOX has 97 MB of room, and the cluster takes [0-9]+ MB more: make room there first"
     [ ! -e "$SANDBOX/node1/ndb_1.pid" ] || fail "something was started"
-    dd if=/dev/zero of="$SANDBOX/node1/part" bs=1M count=20 2>/dev/null
+    said[try]=$(sed -nE 's/.* takes ([0-9]+) MB more.*/\1/p' "$BOX/err")
+    mkdir -p "$SANDBOX/node1/ndb_1_fs/REDO"
+    dd if=/dev/zero of="$SANDBOX/node1/ndb_1_fs/REDO/part" bs=1M count=20 2>/dev/null
 done
-rm "$BOX/path/df" "$SANDBOX/node1/part"
+difference=$((said[1] - said[2])) # du rounds up.
+[ "$difference" -ge 20 ] && [ "$difference" -le 22 ] || fail "what is made of the log is asked for again: ${said[*]}"
+rm -r "$BOX/path/df" "$SANDBOX/node1/ndb_1_fs"
+
+say "As long as there are files the number of threads stays"
+mkdir "$SANDBOX/node1/ndb_1_fs"
+sed -i 's/^NumCPUs=.*/NumCPUs=5/' "$SANDBOX/config.ini"
+printf '#!/bin/sh\necho Avail; echo 97\n' >"$BOX/path/df"
+chmod +x "$BOX/path/df"
+box 1 start
+grep -qx 'NumCPUs=5' "$SANDBOX/config.ini" || fail "another number: $(grep NumCPUs "$SANDBOX/config.ini")"
+rm -r "$BOX/path/df" "$SANDBOX/node1/ndb_1_fs"
 
 say "Data nodes that do not come up: no file may have more than 12 MB"
 echo 'an error of long ago' >"$SANDBOX/node1/ndb_1_error.log"
