@@ -9,7 +9,7 @@
 # the real one.
 SOURCE=$(readlink -f "${2:?usage: sandbox.sh BIN_DIR SOURCE_DIR}")
 source "$(dirname "$0")/cluster.sh"
-HOME_OF=$BOX/ndb
+HOME_OF="$BOX/a path with blanks"
 SANDBOX=$HOME_OF/sandbox
 
 mkdir -p "$HOME_OF/build/bin" "$BOX/path"
