@@ -290,6 +290,16 @@ answers() {
 # works PID: a thread of it is there, and not only its remains.
 works() { cat "/proc/$1"/task/*/stat 2>/dev/null | sed 's/.*) //' | grep -qv '^[ZX]'; }
 
+# wait_for_end PID SECONDS: ends the script when it does not come, before anything is removed.
+wait_for_end() {
+    for _ in $(seq $(($2 * 10))); do
+        works "$1" || return 0
+        sleep 0.1
+    done
+    echo "pid $1 does not end; nothing is removed" >&2
+    exit 1
+}
+
 # end_by_force PID_FILE: the process and its children; what a data node works in is the child of its angel.
 end_by_force() {
     local pid pids
@@ -297,14 +307,7 @@ end_by_force() {
     echo "pid $(cat "$1") did not stop in 60 s; it is killed"
     # shellcheck disable=SC2086
     kill -KILL $pids 2>/dev/null || true
-    for pid in $pids; do
-        for _ in $(seq 100); do
-            works "$pid" || continue 2
-            sleep 0.1
-        done
-        echo "pid $pid does not end; nothing is removed" >&2
-        exit 1
-    done
+    for pid in $pids; do wait_for_end "$pid" 10; done
 }
 
 # A data node whose angel was killed by somebody else stops by itself, in good order; nothing is removed before.
@@ -317,12 +320,7 @@ end_orphans() {
         if grep -qxE "$pid|$parent" "$BOX"/node?/ndb_?.pid 2>/dev/null; then continue; fi
         echo "pid $pid is a data node without its angel: waiting for its end"
         kill "$pid" 2>/dev/null || true
-        for _ in $(seq 600); do
-            works "$pid" || continue 2
-            sleep 0.1
-        done
-        echo "pid $pid does not end; nothing is removed" >&2
-        exit 1
+        wait_for_end "$pid" 60
     done
 }
 

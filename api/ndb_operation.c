@@ -6,7 +6,7 @@
 #include "api/ndb_operation.h"
 #include "api/ndb_program.h"
 
-#define WORDS_KEPT 1024u /* Of a buffer of an operation that is recycled. */
+#define WORDS_KEPT 1024u /* An operation that is recycled keeps a buffer of at most so many. */
 
 void operation_free(ndb_t *ndb, struct ndb_operation *operation)
 {

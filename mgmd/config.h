@@ -160,7 +160,7 @@ const char *config_restart_needed(const struct cluster_config *a, const struct c
 /* Messages about a configuration: errors and warnings, each one line of text. */
 struct config_line {
     char *text;
-    uint32_t number; /* Of the file's line, 0: it is about none. */
+    uint32_t number; /* The line of the file that it is about, 0: none. */
     bool error;      /* Or a warning. */
 };
 

@@ -103,7 +103,7 @@ static unsigned long long megabytes(uint64_t bytes)
     return (unsigned long long)(bytes >> 20);
 }
 
-/* Of all data nodes of this host. */
+/* What all data nodes of this host take when all that is configured is used. */
 static uint64_t memory_of_host(const struct process *process, const struct config_section *own)
 {
     const char *host = config_get_text(own, CFG_NDBD_HostName);

@@ -100,7 +100,7 @@ SIGNAL_STRUCT(lcp_list_conf, 2);
  * up.
  */
 struct lcp_stuck_rep {
-    uint32_t error;  /* Of the round. */
+    uint32_t error;  /* Why the round has failed. */
     uint32_t fill;   /* Percent of the log that is fullest. */
     uint32_t age_ms; /* So long ago it began. */
 };

@@ -10,7 +10,7 @@
 #define LCP_PAUSE_MIN_MS   500u   /* After a round that has failed on this node; doubled... */
 #define LCP_PAUSE_MAX_MS   4000u  /* ...up to this; */
 #define LCP_PAUSE_IDLE_MS  60000u /* when nothing was written since, and logs have room. */
-#define LCP_FILL_PERCENT   25u    /* Of a log: a checkpoint is due. */
+#define LCP_FILL_PERCENT   25u    /* A checkpoint is due when a log is so full. */
 #define LCP_FILL_HIGH      50u    /* One is due even when it cannot free much. */
 #define LCP_FILL_STUCK     75u    /* And none can be written: operations are being held back. */
 #define LCP_GROWTH_PERCENT 5u     /* By growth only when there is something to be freed. */
