@@ -1,5 +1,5 @@
-/* cntr_permit.c -- a node that is to stop alone asks the others first: two of a group that are told
- * to at the same moment do not both go. */
+/* cntr_permit.c -- a node that is to stop alone, or cannot free its redo log, asks the others
+ * first: two of a group for which that comes at the same moment do not both go. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * It asks all started nodes, and stops when all have said yes. Each of them says no if a node group
@@ -48,7 +48,7 @@ static void to_asked(struct cntr *cntr, const struct cntr_leave_req *req)
                      req, sizeof(*req) / 4u, NULL, 0);
 }
 
-/* Answers who has given the order. */
+/* Answers who has given the order, if anybody has. */
 void cntr_permit_end(struct cntr *cntr, uint32_t error)
 {
     struct cntr_permit *permit = &cntr->permit;
@@ -56,11 +56,14 @@ void cntr_permit_end(struct cntr *cntr, uint32_t error)
     struct stop_ref ref = {.sender_data = permit->client_data, .error = error};
     if (permit->client == 0) return;
     jam_data(error);
-    if (error == 0)
+    if (permit->stuck)
+        jam();
+    else if (error == 0)
         sig_send(&cntr->block, permit->client, GSN_STOP_CONF, PRIO_B, &conf);
     else
         sig_send(&cntr->block, permit->client, GSN_STOP_REF, PRIO_B, &ref);
     permit->client = 0;
+    permit->stuck = 0;
     memset(&permit->waiting, 0, sizeof(permit->waiting));
 }
 
@@ -68,7 +71,9 @@ static void stays(struct cntr *cntr)
 {
     struct cntr_leave_req req = {.serial = cntr->permit.serial, .stays = 1};
     jam();
-    log_info(&cntr->block, "this node does not stop: a node group would be left without a node");
+    if (!cntr->permit.stuck) /* Else it asks again and again. */
+        log_info(&cntr->block,
+                 "this node does not stop: a node group would be left without a node");
     to_asked(cntr, &req);
     cntr_permit_end(cntr, ERR_MGM_WOULD_STOP_CLUSTER);
 }
@@ -83,23 +88,39 @@ static void look(struct cntr *cntr)
         return;
     }
     jam();
-    cntr_stop_begin(cntr, permit->flags);
+    if (permit->stuck)
+        cntr_stuck_leave(cntr);
+    else
+        cntr_stop_begin(cntr, permit->flags);
 }
 
-void cntr_permit_ask(struct cntr *cntr, const struct stop_req *order, uint32_t client)
+static void ask(struct cntr *cntr, uint32_t client)
 {
     struct cntr_permit *permit = &cntr->permit;
-    ndbrequire(permit->client == 0);
     struct cntr_leave_req req = {.serial = ++permit->serial};
+    ndbrequire(permit->client == 0);
     jam_data(req.serial);
     permit->client = client;
-    permit->client_data = order->sender_data;
-    permit->flags = order->flags;
     permit->asked = cntr->started;
     node_mask_remove(&permit->asked, cntr_own(cntr));
     permit->waiting = permit->asked;
     to_asked(cntr, &req);
     look(cntr);
+}
+
+void cntr_permit_ask(struct cntr *cntr, const struct stop_req *order, uint32_t client)
+{
+    struct cntr_permit *permit = &cntr->permit;
+    if (permit->stuck) cntr_permit_end(cntr, 0); /* The order takes the place of the own wish. */
+    permit->client_data = order->sender_data;
+    permit->flags = order->flags;
+    ask(cntr, client);
+}
+
+void cntr_permit_ask_stuck(struct cntr *cntr)
+{
+    cntr->permit.stuck = 1;
+    ask(cntr, cntr_local(cntr, BLOCK_NDBCNTR));
 }
 
 void cntr_permit_lost(struct cntr *cntr, const struct node_mask *nodes)

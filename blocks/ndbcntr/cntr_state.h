@@ -17,7 +17,7 @@
 #define FAIL_DELAY_MS   100u   /* For the events to leave the node before it ends. */
 #define STOP_DELAY_MS   50u    /* The same before an orderly end. */
 #define DRAIN_LIMIT_MS  5000u  /* Longest wait for the end of the transactions. */
-#define LEAVE_LIMIT_MS  8000u  /* Longest wait for the others to get there: that, and a GCI more. */
+#define LEAVE_LIMIT_MS  8000u  /* Longest wait for the others: DRAIN_LIMIT_MS and a GCI more. */
 #define FLUSH_LIMIT_MS  30000u /* Longest wait until what is committed is durable. */
 #define STOP_TICK_MS    20u
 #define SINGLE_GRACE_MS 5000u /* Single user mode: what others have under way ends by then. */
@@ -215,6 +215,7 @@ struct cntr_permit {
     uint32_t client; /* Who gets the answer to the order; 0 = nothing is being asked. */
     uint32_t client_data;
     uint32_t flags;
+    uint32_t stuck; /* No order: this node cannot free its redo log. */
     struct node_mask asked;
     struct node_mask waiting;
 };
@@ -257,7 +258,8 @@ struct cntr {
     uint64_t failed_ms;    /* When the last one was reported. */
     uint64_t stuck_ms;     /* LCP_STUCK_REP: the first of those that come now; 0 = none. */
     uint64_t stuck_last_ms;
-    uint64_t mate_ms; /* Up to then nobody else had the rows of this node's group. */
+    struct lcp_stuck_rep stuck; /* The last one. */
+    uint64_t mate_ms;           /* Up to then nobody else had the rows of this node's group. */
     struct cntr_peer peer[NODE_ID_MAX + 1];
 
     struct {
@@ -450,6 +452,7 @@ void cntr_exec_CNTR_WAITREP(struct block *block, const struct signal *sig);
 /* cntr_permit.c */
 bool cntr_others_go_on(const struct cntr *cntr); /* Without this node, as far as it knows. */
 void cntr_permit_ask(struct cntr *cntr, const struct stop_req *order, uint32_t client);
+void cntr_permit_ask_stuck(struct cntr *cntr); /* cntr_stuck_leave() follows, or nothing. */
 void cntr_permit_end(struct cntr *cntr, uint32_t error);
 void cntr_permit_lost(struct cntr *cntr, const struct node_mask *nodes);
 void cntr_exec_CNTR_LEAVE_REQ(struct block *block, const struct signal *sig);
@@ -458,6 +461,7 @@ void cntr_exec_CNTR_LEAVE_CONF(struct block *block, const struct signal *sig);
 /* cntr_stop.c */
 void cntr_mate_started(struct cntr *cntr, uint32_t node); /* It will be. */
 void cntr_stop_begin(struct cntr *cntr, uint32_t flags);
+void cntr_stuck_leave(struct cntr *cntr);
 void cntr_stop_tick(struct cntr *cntr);
 void cntr_fail(struct cntr *cntr);
 void cntr_exec_STOP_REQ(struct block *block, const struct signal *sig);

@@ -11,7 +11,7 @@
 #include "signals/errors.h"
 #include "signals/takeover.h"
 
-#define STUCK_TURN_MS   500u  /* Longer than the loss of a node that has said so takes. */
+#define STUCK_TURN_MS   500u  /* The lower id goes first; asking decides. */
 #define STUCK_FORGET_MS 5000u /* Without LCP_STUCK_REP: it was another time. */
 
 static void tell_stop(struct cntr *cntr)
@@ -81,7 +81,7 @@ static uint32_t stop_refusal(const struct cntr *cntr, uint32_t flags)
     case CNTR_PHASES:
     case CNTR_RUNNING:
         if (needs_nobody(cntr, flags)) return 0;
-        if (cntr->permit.client != 0) return ERR_MGM_NODE_STOPPING;
+        if (cntr->permit.client != 0 && !cntr->permit.stuck) return ERR_MGM_NODE_STOPPING;
         return cntr_others_go_on(cntr) ? 0 : ERR_MGM_WOULD_STOP_CLUSTER;
     case CNTR_WAIT_ORDER:
     case CNTR_STATES:
@@ -315,6 +315,9 @@ void cntr_stop_tick(struct cntr *cntr)
 void cntr_fail(struct cntr *cntr)
 {
     ndbrequire(cntr->state == CNTR_FAILING);
+    if (cntr->exit_code == EXIT_LCP_STUCK)
+        node_fail(EXIT_LCP_STUCK, __FILE__, __LINE__,
+                  "checkpoints fail, the redo log is filling up, and other nodes have the data");
     if (cntr->exit_code == EXIT_OTHER_NODE_FAILED)
         node_fail(EXIT_OTHER_NODE_FAILED, __FILE__, __LINE__,
                   "a node was lost before this one was started");
@@ -478,7 +481,8 @@ void cntr_mate_started(struct cntr *cntr, uint32_t node)
 /*
  * A log that is full refuses writes, those of the other replicas too. As long as others have the
  * rows this node is worth less than its absence. Of several in the same situation one goes at a
- * time, and the last one stays: it waits until those before it are known to be gone. A round that
+ * time, the lowest id first, and the last one stays: who may go has the word of the others, as with
+ * an order to stop (cntr_permit.c), because the loss of one may be known late. A round that
  * failed while it was the last one is no reason to leave who has just come back: its disk may have
  * room again, and the next round, which DIH wants soon, tells. But a directory that is gone does
  * not come back by itself.
@@ -492,16 +496,24 @@ void cntr_exec_LCP_STUCK_REP(struct block *block, const struct signal *sig)
     uint32_t others;
     if (cntr->stuck_ms == 0 || now - cntr->stuck_last_ms > STUCK_FORGET_MS) cntr->stuck_ms = now;
     cntr->stuck_last_ms = now;
+    cntr->stuck = *rep;
     count_group(cntr, block_config(block)->own_node, &before, &others);
     bool alone = now - rep->age_ms < cntr->mate_ms && rep->error != ERR_FILE_MISSING;
     if (block_config(block)->survive == 0 || cntr->state != CNTR_RUNNING ||
-        cntr->level != START_STARTED || others == 0 || alone ||
+        cntr->level != START_STARTED || others == 0 || alone || cntr->permit.client != 0 ||
         now - cntr->stuck_ms < (uint64_t)before * STUCK_TURN_MS) {
         jam_data(others);
         return;
     }
-    log_error(block, "checkpoints fail with error %u, and the redo log is %u %% full", rep->error,
-              rep->fill);
-    node_fail(EXIT_LCP_STUCK, __FILE__, __LINE__,
-              "checkpoints fail, the redo log is filling up, and other nodes have the data");
+    jam();
+    cntr_permit_ask_stuck(cntr);
+}
+
+/* It is no loss that the others have to judge: of three that have the rows two may go together. */
+void cntr_stuck_leave(struct cntr *cntr)
+{
+    log_error(&cntr->block, "checkpoints fail with error %u, and the redo log is %u %% full",
+              cntr->stuck.error, cntr->stuck.fill);
+    say_farewell(cntr);
+    fail_soon(cntr, EXIT_LCP_STUCK);
 }

@@ -639,6 +639,95 @@ static void test_a_node_stops(void **state)
     }
 }
 
+static void tell_stuck(uint32_t id)
+{
+    struct lcp_stuck_rep rep = {.error = 2810, .fill = 80};
+    sig_send(&fake_tc(fc, id, 1)->block, block_ref(id, BLOCK_NDBCNTR, 0), GSN_LCP_STUCK_REP, PRIO_B,
+             &rep);
+}
+
+/* The disks of several nodes are full, and it comes to the same moment at those whose turn it is:
+ * all but one go. */
+static void test_stuck_at_once(void **state)
+{
+    (void)state;
+    start(3, 3);
+    for (uint32_t id = 1; id <= 3; id++)
+        tell_stuck(id);
+    fc_run(fc, 700);
+    assert_true(fc->node[1].dead && is_started(2) && is_started(3));
+    tell_stuck(2);
+    tell_stuck(3);
+    fc_run(fc, 1000);
+    assert_true(fc->node[2].dead && is_started(3));
+    assert_int_equal(fc->node[2].exit_code, EXIT_LCP_STUCK);
+    for (uint32_t i = 0; i < 20; i++) {
+        tell_stuck(3);
+        fc_run(fc, 100);
+    }
+    assert_true(is_started(3));
+}
+
+/* Two of three go together: the last one is not a part of the cluster that has lost the vote. */
+static void test_stuck_together(void **state)
+{
+    (void)state;
+    for (uint32_t late = 0; late <= 80; late += 20) {
+        start(3, 3);
+        tell_stuck(2);
+        fc_run(fc, 700);
+        fc->link[3][1].stalled = fc->link[3][2].stalled = late != 0;
+        tell_stuck(2);
+        fc_run(fc, late / 2u);
+        tell_stuck(1);
+        fc_run(fc, late - late / 2u);
+        fc->link[3][1].stalled = fc->link[3][2].stalled = false;
+        fc_run(fc, 3000);
+        assert_true(fc->node[1].dead && fc->node[2].dead && is_started(3));
+        assert_int_equal(fc->node[1].exit_code, EXIT_LCP_STUCK);
+        assert_int_equal(fc->node[2].exit_code, EXIT_LCP_STUCK);
+        again();
+    }
+}
+
+static void test_stuck_each_second(void **state)
+{
+    (void)state;
+    for (uint32_t replicas = 2; replicas <= 4; replicas += 2) {
+        start(4, replicas);
+        for (uint32_t second = 0; second < 6; second++) {
+            for (uint32_t id = 1; id <= 4; id++) {
+                if (is_started(id)) tell_stuck(id);
+            }
+            fc_run(fc, 1000);
+        }
+        assert_true(is_started(4) && (replicas == 4 || is_started(2)));
+        again();
+    }
+}
+
+static void test_stuck_in_the_others_turn(void **state)
+{
+    (void)state;
+    start(2, 2);
+    tell_stuck(2);
+    fc_run(fc, 1000);
+    assert_true(is_started(1) && is_started(2));
+    tell_stuck(1);
+    tell_stuck(2);
+    fc_run(fc, 1000);
+    assert_true(fc->node[1].dead && is_started(2));
+    make_node(1); /* Its permit was that of its former life. */
+    run_until_started(2, 2000);
+    tell_stuck(2);
+    fc_run(fc, 6000);
+    for (uint32_t i = 0; i < 20 && !fc->node[2].dead; i++) {
+        tell_stuck(2);
+        fc_run(fc, 50);
+    }
+    assert_true(fc->node[2].dead && is_started(1));
+}
+
 /* Neither node can write checkpoints, and its log fills up. One goes, the last one stays. */
 static void test_stuck_checkpoints(void **state)
 {
@@ -669,7 +758,7 @@ static void test_stuck_checkpoints(void **state)
     fc_run(fc, 6000);
     rep.age_ms = 1000;
     for (uint32_t i = 0; i < 20 && !fc->node[2].dead; i++) { /* Now it may: after its turn. */
-        assert_true(i < 12);
+        assert_true(i < 14);
         sig_send(&fake_tc(fc, 2, 1)->block, block_ref(2, BLOCK_NDBCNTR, 0), GSN_LCP_STUCK_REP,
                  PRIO_B, &rep);
         fc_run(fc, 50);
@@ -703,6 +792,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_join_takes_too_long, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_node_stops, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stuck_checkpoints, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stuck_at_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stuck_in_the_others_turn, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stuck_together, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stuck_each_second, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
