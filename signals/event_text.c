@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "signals/arbit.h"
+#include "signals/errors.h"
 #include "signals/management.h"
 
 #define C(name) NDB_MGM_CATEGORY_##name
@@ -25,6 +26,7 @@ static const struct event_kind kinds[] = {
     {EVENT_GLOBAL_CHECKPOINT_COMPLETED, "GlobalCheckpointCompleted", C(CHECKPOINT), 10, S(INFO)},
     {EVENT_LOCAL_CHECKPOINT_STARTED, "LocalCheckpointStarted", C(CHECKPOINT), 7, S(INFO)},
     {EVENT_LOCAL_CHECKPOINT_COMPLETED, "LocalCheckpointCompleted", C(CHECKPOINT), 7, S(INFO)},
+    {EVENT_LOCAL_CHECKPOINT_FAILED, "LocalCheckpointFailed", C(CHECKPOINT), 2, S(WARNING)},
     {EVENT_START_STARTED, "NDBStartStarted", C(STARTUP), 1, S(INFO)},
     {EVENT_START_COMPLETED, "NDBStartCompleted", C(STARTUP), 1, S(INFO)},
     {EVENT_START_PHASE_COMPLETED, "StartPhaseCompleted", C(STARTUP), 4, S(INFO)},
@@ -98,6 +100,19 @@ static void format_memory(const uint32_t data[EVENT_WORDS], char *line, size_t s
 
     (void)snprintf(line, size, "%s usage %s %u%%(%u %uK pages of total %u)", what, verb,
                    (unsigned)percent, data[3], data[1], data[4]);
+}
+
+/* Checkpoint, fragments that keep their former one, node, error; 0: only the list of them is bad.
+ */
+static void format_checkpoint_failed(const uint32_t data[EVENT_WORDS], char *line, size_t size)
+{
+    char what[80] = "the list of its fragments could not be written";
+
+    if (data[3] != 0)
+        (void)snprintf(what, sizeof(what), "%u fragments, error %u%s", data[1], data[3],
+                       data[3] == ERR_DISK_FULL ? " (disk full)" : "");
+    (void)snprintf(line, size, "Local checkpoint %u failed at node %u: %s; its redo log fills up",
+                   data[0], data[2], what);
 }
 
 static void format_version(const char *what, uint32_t version, char *line, size_t size)
@@ -213,6 +228,12 @@ void event_format(uint32_t type, const uint32_t data[EVENT_WORDS], const char *t
         return;
     case EVENT_LOCAL_CHECKPOINT_COMPLETED:
         (void)snprintf(line, size, "Local checkpoint %u completed", data[0]);
+        if (data[1] != 0)
+            (void)snprintf(line, size, "Local checkpoint %u completed, but for %u fragments",
+                           data[0], data[1]);
+        return;
+    case EVENT_LOCAL_CHECKPOINT_FAILED:
+        format_checkpoint_failed(data, line, size);
         return;
     case EVENT_START_STARTED:
         format_version("Start initiated", data[0], line, size);

@@ -53,6 +53,7 @@ enum event_type {
     EVENT_ALTER_SCHEMA_OBJECT = 75,
     EVENT_DROP_SCHEMA_OBJECT = 76,
     EVENT_REPLICA_ORDER = 77,
+    EVENT_LOCAL_CHECKPOINT_FAILED = 78,
 };
 
 /* Threshold per category 250..262 (nibbles are enough for 0..15, words are simpler). Replaces the

@@ -106,7 +106,7 @@ static void round_end(struct dih *dih)
         master->lcp_id, master->fragments, master->failed, master->kbytes,
         master->pages - master->deltas, master->deltas, (unsigned long long)master->delta_rows,
         (uint32_t)(now_ms(&dih->block) - master->begin_ms));
-    event_send(&dih->block, EVENT_LOCAL_CHECKPOINT_COMPLETED, master->lcp_id);
+    event_send(&dih->block, EVENT_LOCAL_CHECKPOINT_COMPLETED, master->lcp_id, master->failed);
     uint32_t wanted = master->wanted;
     struct node_mask nodes = master->wanted_nodes;
     lcp_master_stop(dih);
@@ -141,10 +141,13 @@ void dih_exec_LCP_NODE_CONF(struct block *block, const struct signal *sig)
     master->pages += conf->pages;
     master->deltas += conf->deltas;
     master->delta_rows += u64_of(conf->delta_rows_lo, conf->delta_rows_hi);
-    if (conf->failed > 0)
+    if (conf->failed > 0) {
+        event_send(block, EVENT_LOCAL_CHECKPOINT_FAILED, conf->lcp_id, conf->failed, node,
+                   conf->error);
         log_warning(block,
                     "local checkpoint %u: %u fragments of node %u keep their former one, error %u",
                     conf->lcp_id, conf->failed, node, conf->error);
+    }
     if (node_mask_empty(&master->waiting)) round_end(dih);
 }
 

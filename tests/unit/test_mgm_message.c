@@ -258,6 +258,21 @@ static void events_read_as_in_the_field(void **unused)
     assert_string_equal(line, "Data usage increased to 80%(80 32K pages of total 100)");
     event_format(EVENT_INFO, data, "hello", line, sizeof(line));
     assert_string_equal(line, "hello");
+    event_format(EVENT_LOCAL_CHECKPOINT_COMPLETED, (uint32_t[EVENT_WORDS]){25}, "", line,
+                 sizeof(line));
+    assert_string_equal(line, "Local checkpoint 25 completed");
+    event_format(EVENT_LOCAL_CHECKPOINT_COMPLETED, (uint32_t[EVENT_WORDS]){25, 6}, "", line,
+                 sizeof(line));
+    assert_string_equal(line, "Local checkpoint 25 completed, but for 6 fragments");
+    event_format(EVENT_LOCAL_CHECKPOINT_FAILED, (uint32_t[EVENT_WORDS]){25, 6, 1, 2810}, "", line,
+                 sizeof(line));
+    assert_string_equal(line,
+                        "Local checkpoint 25 failed at node 1: 6 fragments, error 2810 (disk full);"
+                        " its redo log fills up");
+    event_format(EVENT_LOCAL_CHECKPOINT_FAILED, (uint32_t[EVENT_WORDS]){25, 1, 1, 0}, "", line,
+                 sizeof(line));
+    assert_string_equal(line, "Local checkpoint 25 failed at node 1: the list of its fragments "
+                              "could not be written; its redo log fills up");
     assert_int_equal(event_kind(EVENT_DISCONNECTED)->severity, NDB_MGM_SEVERITY_ALERT);
     assert_int_equal(event_kind(9999)->category, NDB_MGM_CATEGORY_INFO);
     for (uint32_t type = 0; type < 100; type++)
