@@ -41,6 +41,7 @@
 #define MGMD_STOP_MS         600000u
 #define MGMD_LOST_BEATS      5u /* After so many intervals without one a data node is lost. */
 #define MGMD_REQUESTS_MAX    64u
+#define MGMD_UNANSWERED      30u /* Requests for its status, each a tick after the other: it hangs. */
 #define MGMD_HOLD_ID_MS      10000u /* At the data nodes: until the client links to them. */
 #define MGMD_ASK_ID_MS       2000u
 #define MGMD_UNUSED_ID_MS    10000u /* Held by a session, and nobody has linked with it. */
@@ -54,7 +55,8 @@ struct mgmd_session;
 struct mgmd_node {
     bool linked;
     bool status_known;
-    bool stopping; /* Ordered by us; its end is no surprise. */
+    bool stopping;       /* Ordered by us; its end is no surprise. */
+    uint32_t unanswered; /* Requests for its status since the last answer. */
     uint32_t connect_count;
     uint32_t start_level;
     uint32_t start_phase;
@@ -370,6 +372,11 @@ void mgmd_requests_tick(struct mgmd *mgmd);
 
 /* ---- mgmd_nodes.c ---- */
 void mgmd_nodes_start(struct mgmd *mgmd);
+/* A data node is linked, and has not answered for seconds: what it said last is not so any more.
+ * Requests are counted, not time, so that a server that has hung itself does not blame others. */
+bool mgmd_node_hangs(const struct mgmd *mgmd, uint32_t node);
+/* It is started as it has said last, whether it hangs by now or not. */
+bool mgmd_node_serves(const struct mgmd *mgmd, uint32_t node);
 /* A started data node that leads, 0 = none is known. */
 uint32_t mgmd_president(const struct mgmd *mgmd);
 /* The client that may work alone, 0 = all may. */

@@ -163,7 +163,7 @@ static void reply_data_node(struct mgmd_session *session, const struct config_se
     struct mgmd *mgmd = mgmd_session_owner(session);
     uint32_t id = config_section_node(section);
     const struct mgmd_node *node = &mgmd->nodes[id];
-    bool known = node->status_known;
+    bool known = node->status_known && !mgmd_node_hangs(mgmd, id);
     uint32_t group =
         known ? node->nodegroup : (uint32_t)config_get_u64(section, CFG_NDBD_Nodegroup);
 
@@ -176,7 +176,8 @@ static void reply_data_node(struct mgmd_session *session, const struct config_se
                known ? node->start_percent : 0, id, known ? node->start_left_s : 0);
     mgmd_reply(session, "node.%u.arbit_state: %u\nnode.%u.arbitrator: %u\n", id,
                known ? node->arbit_state : 0, id, known ? node->arbit_node : 0);
-    mgmd_reply(session, "node.%u.slow: %d\n", id, known && node->slow != 0);
+    mgmd_reply(session, "node.%u.slow: %d\nnode.%u.hangs: %d\n", id, known && node->slow != 0, id,
+               mgmd_node_hangs(mgmd, id));
 }
 
 static void reply_node(struct mgmd_session *session, const struct config_section *section)

@@ -12,9 +12,7 @@ static void nodeid_send(struct mgmd *mgmd, struct mgmd_request *request, uint32_
         .sender_data = request->id, .node = request->node_id, .hold_ms = hold_ms};
 
     for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
-        enum ndb_mgm_node_status status =
-            mgmd_is_data_node(mgmd, id) ? mgmd_node_status(mgmd, id) : NDB_MGM_STATUS_NO_CONTACT;
-        if (status != NDB_MGM_STATUS_STARTED && status != NDB_MGM_STATUS_SINGLEUSER) continue;
+        if (!mgmd_is_data_node(mgmd, id) || !mgmd_node_serves(mgmd, id)) continue;
         if (mgm_link_send(mgmd->link, id, BLOCK_QMGR, GSN_ALLOC_NODEID_REQ, PRIO_A, &req,
                           sizeof(req) / 4) != 0 ||
             hold_ms == 0)
@@ -25,12 +23,21 @@ static void nodeid_send(struct mgmd *mgmd, struct mgmd_request *request, uint32_
     mgm_link_flush(mgmd->link);
 }
 
+/* One that hangs counts: the other server may reach it. */
+static bool somebody_serves(const struct mgmd *mgmd)
+{
+    for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
+        if (mgmd_is_data_node(mgmd, id) && mgmd_node_serves(mgmd, id)) return true;
+    }
+    return false;
+}
+
 bool mgmd_order_nodeid(struct mgmd_session *session, uint32_t id, bool any, const char *host,
                        const char *name)
 {
     struct mgmd *mgmd = mgmd_session_owner(session);
 
-    if (config_count(mgmd->config, CONFIG_MGMD) < 2 || mgmd_president(mgmd) == 0) return false;
+    if (config_count(mgmd->config, CONFIG_MGMD) < 2 || !somebody_serves(mgmd)) return false;
     struct mgmd_request *request = mgmd_request_new(session, MGMD_ASK_ID_MS);
     if (request == NULL) return true;
     request->kind = MGMD_REQUEST_NODEID;

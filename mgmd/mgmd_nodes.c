@@ -189,9 +189,27 @@ void mgmd_nodes_start(struct mgmd *mgmd)
     }
 }
 
+static bool hangs(const struct mgmd_node *node)
+{
+    return node->linked && node->unanswered >= MGMD_UNANSWERED;
+}
+
+bool mgmd_node_hangs(const struct mgmd *mgmd, uint32_t id)
+{
+    return hangs(&mgmd->nodes[id]);
+}
+
+bool mgmd_node_serves(const struct mgmd *mgmd, uint32_t id)
+{
+    const struct mgmd_node *node = &mgmd->nodes[id];
+    bool started = node->start_level == START_STARTED || node->start_level == START_SINGLEUSER;
+
+    return node->linked && node->status_known && started;
+}
+
 static enum ndb_mgm_node_status data_node_status(const struct mgmd_node *node)
 {
-    if (!node->linked || !node->status_known) return NDB_MGM_STATUS_NO_CONTACT;
+    if (!node->linked || !node->status_known || hangs(node)) return NDB_MGM_STATUS_NO_CONTACT;
     switch (node->start_level) {
     case START_NOTHING:
     case START_CMVMI:
@@ -231,8 +249,7 @@ uint32_t mgmd_president(const struct mgmd *mgmd)
 {
     for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
         const struct mgmd_node *node = &mgmd->nodes[id];
-        bool started = node->start_level == START_STARTED || node->start_level == START_SINGLEUSER;
-        if (node->linked && node->status_known && started && node->president == id) return id;
+        if (mgmd_node_serves(mgmd, id) && node->president == id && !hangs(node)) return id;
     }
     return 0;
 }
@@ -241,7 +258,8 @@ uint32_t mgmd_single_user(const struct mgmd *mgmd)
 {
     for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
         const struct mgmd_node *node = &mgmd->nodes[id];
-        if (node->linked && node->status_known && node->single_user != 0) return node->single_user;
+        if (node->linked && node->status_known && node->single_user != 0 && !hangs(node))
+            return node->single_user;
     }
     return 0;
 }
@@ -278,6 +296,10 @@ static void ask_status(struct mgmd *mgmd, uint32_t node)
 {
     struct node_status_req req = {.sender_data = node};
 
+    mgmd->nodes[node].unanswered++;
+    if (mgmd->nodes[node].unanswered == MGMD_UNANSWERED)
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                           "Node %u does not answer: it hangs, or is starved", node);
     (void)mgm_link_send(mgmd->link, node, BLOCK_CMVMI, GSN_NODE_STATUS_REQ, PRIO_B, &req,
                         sizeof(req) / 4);
 }
@@ -291,6 +313,7 @@ void mgmd_node_link_up(struct mgmd *mgmd, uint32_t id)
     node->linked_once = true;
     node->status_known = false;
     node->stopping = false;
+    node->unanswered = 0;
     node->connect_count++;
     mgm_link_address(mgmd->link, id, node->address, sizeof(node->address));
     mgmd_event(mgmd, EVENT_CONNECTED, mgmd->own_node, data, EVENT_WORDS, "");
@@ -362,6 +385,9 @@ static void take_status(struct mgmd *mgmd, uint32_t id, const struct signal *sig
     const struct node_status_conf *conf = SIG_PAYLOAD(sig, node_status_conf);
     struct mgmd_node *node = &mgmd->nodes[id];
 
+    if (hangs(node))
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "Node %u answers again", id);
+    node->unanswered = 0;
     node->status_known = true;
     node->start_level = conf->start_level;
     node->start_phase = conf->start_phase;

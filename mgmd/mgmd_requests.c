@@ -94,8 +94,10 @@ static void reply_needed(struct mgmd_session *session, uint32_t id, uint32_t err
                              ndb_mgm_error_message((int)error));
             return;
         }
-        used += (size_t)snprintf(mates + used, sizeof(mates) - used, "%snode %u is %s",
-                                 used == 0 ? "" : ", ", mate, ndb_mgm_status_text(status));
+        bool hangs = mgmd_node_hangs(mgmd, mate);
+        used += (size_t)snprintf(mates + used, sizeof(mates) - used, "%snode %u %s%s",
+                                 used == 0 ? "" : ", ", mate, hangs ? "does not answer" : "is ",
+                                 hangs ? "" : ndb_mgm_status_text(status));
     }
     mgmd_reply_error(session, (int)error,
                      "Node %u: %s: it is the last one of node group %u that is started%s%s. Start "
@@ -166,7 +168,7 @@ static bool single_user_seen(const struct mgmd *mgmd, const struct mgmd_request 
 {
     for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
         const struct mgmd_node *node = &mgmd->nodes[id];
-        if (!node->linked || !node->status_known) continue;
+        if (!node->linked || !node->status_known || mgmd_node_hangs(mgmd, id)) continue;
         if (node->start_level != START_STARTED && node->start_level != START_SINGLEUSER) continue;
         if (node->single_user != request->single_user ||
             (node->start_level == START_SINGLEUSER) != (request->single_user != 0))
@@ -263,6 +265,17 @@ static void stop_late(const struct mgmd *mgmd, struct mgmd_request *request, uin
     request->waiting = (struct node_mask){{0}};
 }
 
+/* A node that hangs is not waited for longer than it takes to see that. */
+static void report_late(const struct mgmd *mgmd, struct mgmd_request *request)
+{
+    for (uint32_t id = node_mask_next(&request->waiting, 0); id != 0;
+         id = node_mask_next(&request->waiting, id)) {
+        if (!mgmd_node_hangs(mgmd, id)) continue;
+        node_mask_remove(&request->waiting, id);
+        mgmd_request_error(request, id, 5005);
+    }
+}
+
 void mgmd_requests_tick(struct mgmd *mgmd)
 {
     uint64_t now = uv_now(mgmd->loop);
@@ -271,6 +284,7 @@ void mgmd_requests_tick(struct mgmd *mgmd)
         struct mgmd_request *request = &mgmd->requests[i];
         if (request->kind == MGMD_REQUEST_NONE) continue;
         if (request->kind == MGMD_REQUEST_STOP) stop_late(mgmd, request, now);
+        if (is_report(request)) report_late(mgmd, request);
         if (now >= request->deadline && request->kind == MGMD_REQUEST_NODEID) {
             mgmd_nodeid_late(mgmd, request);
             request->waiting = (struct node_mask){{0}};

@@ -22,6 +22,7 @@ static const struct {
      "STATUS  Print status\n\n"
      "<id> STATUS        Displays the state of one node, ALL STATUS of all data nodes:\n"
      "  not connected    the management server has no contact with it\n"
+     "  does not answer  it is linked, and has not answered for 3 s: it hangs, or is starved\n"
      "  not started      it waits for <id> START\n"
      "  starting         with the last completed start phase; while it reads its data back, how "
      "much\n"
@@ -37,8 +38,10 @@ static const struct {
      "<id> START         Starts a data node that was started or restarted with -n and waits\n"
      "                   (status \"not started\"). ALL START starts all of them.\n"},
     {"STOP", "STOP  Stop data or management server node\n\n"
-             "<id> STOP [-a] [-f]  Stops the node; ALL STOP stops all data nodes.\n"
-             "  -a   abort: do not wait for transactions; needed for several nodes at once\n"
+             "<id> STOP [-a] [-f]  Stops the node; ALL STOP stops all data nodes. Naming every\n"
+             "                   data node that runs by its id is the same as ALL.\n"
+             "  -a   abort: do not wait for transactions; needed for several nodes at once, if\n"
+             "       others stay\n"
              "  -f   force: even if the cluster cannot go on without the node\n"},
     {"ROLLING",
      "ROLLING RESTART  Restart all data nodes, one after the other\n\n"

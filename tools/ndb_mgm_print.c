@@ -8,11 +8,18 @@
 #include <string.h>
 #include <time.h>
 
-#define NO_ANSWER 5005 /* A node's error: it is there, and does not answer. */
+#define NO_ANSWER       5005 /* A node's error: it is there, and does not answer. */
+#define DOES_NOT_ANSWER "does not answer"
 
 static bool connected(const struct ndb_mgm_node_state *node)
 {
     return node->status != NDB_MGM_STATUS_NO_CONTACT && node->status != NDB_MGM_STATUS_UNKNOWN;
+}
+
+static const char *status_text(const struct ndb_mgm_node_state *node)
+{
+    if (node->hangs) return DOES_NOT_ANSWER;
+    return ndb_mgm_status_text(connected(node) ? node->status : NDB_MGM_STATUS_NO_CONTACT);
 }
 
 static void version_text(uint32_t version, char *text, size_t size)
@@ -26,6 +33,10 @@ static void show_node(FILE *out, const struct ndb_mgm_node_state *node)
     char version[32];
 
     (void)fprintf(out, "id=%u", node->node_id);
+    if (node->hangs) {
+        (void)fprintf(out, "\t@%s  (" DOES_NOT_ANSWER ")\n", node->address);
+        return;
+    }
     if (!connected(node)) {
         (void)fprintf(out, " (not connected, accepting connect from %s%s)\n",
                       node->host[0] != '\0' ? node->host : "any host",
@@ -112,7 +123,7 @@ void print_status(FILE *out, const struct ndb_mgm_node_state *node)
     version_text(node->version, version, sizeof(version));
     (void)fprintf(out, "Node %u: ", node->node_id);
     if (!connected(node)) {
-        (void)fprintf(out, "%s\n", ndb_mgm_status_text(NDB_MGM_STATUS_NO_CONTACT));
+        (void)fprintf(out, "%s\n", status_text(node));
     } else if (node->type != NDB_MGM_NODE_NDB) {
         (void)fprintf(out, "connected (Version %s)\n", version + 4);
     } else {
@@ -256,7 +267,8 @@ static cJSON *node_json(const struct ndb_mgm_node_state *node)
     version_text(node->version, version, sizeof(version));
     (void)cJSON_AddNumberToObject(json, "id", node->node_id);
     (void)cJSON_AddStringToObject(json, "type", ndb_mgm_type_name(node->type));
-    (void)cJSON_AddStringToObject(json, "status", ndb_mgm_status_text(node->status));
+    (void)cJSON_AddStringToObject(
+        json, "status", node->hangs ? DOES_NOT_ANSWER : ndb_mgm_status_text(node->status));
     (void)cJSON_AddBoolToObject(json, "connected", connected(node));
     (void)cJSON_AddStringToObject(json, "host", node->host);
     if (!connected(node)) return json;

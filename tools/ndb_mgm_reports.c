@@ -21,7 +21,8 @@ uint32_t console_find_nodes(const struct console *console, bool linked, uint32_t
     console_wait_server(console);
     if (state != NULL && ndb_mgm_get_status(console->handle, state) == 0) {
         for (uint32_t i = 0; i < state->count; i++) {
-            bool away = state->nodes[i].status == NDB_MGM_STATUS_NO_CONTACT;
+            bool away =
+                state->nodes[i].status == NDB_MGM_STATUS_NO_CONTACT && !state->nodes[i].hangs;
             if (state->nodes[i].type == NDB_MGM_NODE_NDB && away != linked)
                 nodes[count++] = state->nodes[i].node_id;
         }
@@ -95,7 +96,7 @@ int console_status(struct console *console, const struct console_command *comman
         if (!console->json) print_status(console->out, node);
     }
     if (!found) {
-        (void)fprintf(console->out, "%u: Node not found\n", wanted);
+        (void)fprintf(console_error_out(console), "%u: Node not found\n", wanted);
         rc = NDB_MGM_USAGE_ERROR;
     } else if (console->json) {
         print_status_json(console->out, state, wanted);

@@ -135,6 +135,11 @@ static int refuse(struct rolling *rolling, const struct ndb_mgm_node_state *node
                       "node %u is not started, and another one must not be missing. It waits for: "
                       "%u START\n",
                       node->node_id, node->node_id);
+    else if (node->hangs)
+        (void)fprintf(out,
+                      "node %u does not answer, and another one must not be missing. End its "
+                      "process when it does not go on\n",
+                      node->node_id);
     else
         (void)fprintf(out,
                       "node %u is not connected, and another one must not be missing. Start ndbmtd "

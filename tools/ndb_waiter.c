@@ -126,7 +126,7 @@ static bool look(const struct settings *settings, const struct ndb_mgm_cluster_s
         const struct ndb_mgm_node_state *node = &cluster->nodes[i];
         if (!is_waited_for(settings, node)) continue;
         waited++;
-        bool done = node->status == settings->wanted;
+        bool done = node->status == settings->wanted && !node->hangs; /* It may come back. */
         if (print && last[node->node_id] != node->status) {
             printf("Node %u: %s", node->node_id, ndb_mgm_status_name(node->status));
             if (!done) printf(" (waiting for %s)", ndb_mgm_status_name(settings->wanted));
@@ -136,7 +136,7 @@ static bool look(const struct settings *settings, const struct ndb_mgm_cluster_s
         last[node->node_id] = node->status;
         all = all && done;
     }
-    return all && waited > 0 && find_unknown(cluster, settings->waited, 0) == 0;
+    return all && waited > 0;
 }
 
 static void print_clock(const struct settings *settings)
@@ -177,14 +177,13 @@ static void print_others(const struct settings *settings,
 
     for (uint32_t i = 0; i < cluster->count; i++) {
         const struct ndb_mgm_node_state *node = &cluster->nodes[i];
-        if (!is_waited_for(settings, node) || node->status == settings->wanted) continue;
-        (void)fprintf(stderr, "%snode %u is %s", before, node->node_id,
-                      ndb_mgm_status_name(node->status));
-        before = ", ";
-    }
-    for (uint32_t id = find_unknown(cluster, settings->waited, 0); id != 0;
-         id = find_unknown(cluster, settings->waited, id)) {
-        (void)fprintf(stderr, "%sthere is no such node: %u", before, id);
+        bool done = node->status == settings->wanted && !node->hangs;
+        if (!is_waited_for(settings, node) || done) continue;
+        if (node->hangs)
+            (void)fprintf(stderr, "%snode %u does not answer", before, node->node_id);
+        else
+            (void)fprintf(stderr, "%snode %u is %s", before, node->node_id,
+                          ndb_mgm_status_name(node->status));
         before = ", ";
     }
 }
@@ -229,10 +228,11 @@ static int wait_for_state(const struct settings *settings, ndb_mgm_handle_t *mgm
     uint64_t clock_ms = 0;
     bool reached = false;
     uint32_t unknown = 0;
+    const bool *asked = settings->has_waited ? settings->waited : settings->left_out;
 
     for (;;) {
         bool answered = ask(mgm, &cluster, end_ms, wait);
-        if (answered) unknown = find_unknown(&cluster, settings->left_out, 0);
+        if (answered) unknown = find_unknown(&cluster, asked, 0);
         reached = answered && unknown == 0 && look(settings, &cluster, last);
         if (reached || unknown != 0 || now_ms() >= end_ms) break;
         if (now_ms() >= clock_ms) {
@@ -243,8 +243,8 @@ static int wait_for_state(const struct settings *settings, ndb_mgm_handle_t *mgm
     }
     wait_told_end(wait);
     if (unknown != 0) {
-        (void)fprintf(stderr, "%s: --nowait-nodes: there is no data node %u\n", settings->tool.name,
-                      unknown);
+        (void)fprintf(stderr, "%s: --%s-nodes: there is no data node %u\n", settings->tool.name,
+                      settings->has_waited ? "wait" : "nowait", unknown);
         return TOOL_FAILED;
     }
     if (settings->tool.format == TOOL_JSON) print_json(&settings->tool, &cluster, reached);

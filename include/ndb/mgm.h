@@ -107,6 +107,7 @@ struct ndb_mgm_node_state {
     uint32_t arbit_state;   /* Data nodes: 0 none, 6 there is an arbitrator, else one is chosen. */
     uint32_t arbitrator;    /* Data nodes: which node it is, 0 = none. */
     int slow;               /* 1: this data node is slow; others are asked in its place. */
+    int hangs;              /* 1: this data node is linked and does not answer: NO_CONTACT. */
     int is_single_user;     /* 1: this client alone may work (single user mode). */
     char address[64];       /* Of the connected process; empty when unknown. */
     char host[256];         /* From the configuration; empty: any. */

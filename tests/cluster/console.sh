@@ -178,6 +178,27 @@ say "ndb_top asks the next node when the first one hangs"
 kill -STOP "${NODE_PIDS[1]}"
 want 0 "$BIN/ndb_top" --count=1 --format=json
 want_text out '^\{"node":2,'
+
+say "it is shown as a node that hangs, not as it was; the other one leads"
+until run "$BIN/ndb_mgm" -e '1 STATUS' | grep -q 'does not answer'; do sleep 0.1; done
+want 1 "$BIN/ndb_waiter" --no-contact --wait-nodes=1 --timeout=1 # Its process is there.
+want_text err '^Not all nodes are NO_CONTACT after 1 s: node 1 does not answer$'
+mgm 0 SHOW
+want_text out '^id=1	@127\.0\.0\.1  \(does not answer\)$'
+want_text out '^id=2	@.*, \*\)$'
+mgm 0 'ALL STATUS'
+want_text out '^Node 1: does not answer$'
+want 0 "$BIN/ndb_mgm" --format=json -e '1 STATUS'
+want_text out '"status":	"does not answer"'
+want_text out '"connected":	false'
+mgm 255 'ALL REPORT MEMORY'
+want_text out '^Node 1 does not answer$'
+want_text out '^Node 2: Data usage is '
+mgm 255 '2 STOP'
+want_text out 'would stop the cluster: it is the last one of node group 0 that is started; node 1 does not answer\.'
+want 1 "$BIN/ndb_waiter" --timeout=1
+want_text err '^Not all nodes are STARTED after 1 s: node 1 does not answer$'
+grep -q 'WARNING  -- Node 1 does not answer: ' "$BOX"/mgm/ndb_49_cluster.log || fail "no word of it in the cluster log"
 kill -9 "${NODE_PIDS[1]}"
 unset "NODE_PIDS[1]"
 # Until its link has ended the management server tells what the former life was, and would stop that one.

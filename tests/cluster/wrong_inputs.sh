@@ -206,7 +206,7 @@ want_text err '^ndb_perror: output: No space left on device$'
 say "nodes"
 wrong 1 '1704: Node id belongs to another kind of node; check the configuration: node id 1 ' ndb_show_tables --ndb-nodeid=1
 wrong 1 '5002: Node 7: Node is not a data node' ndb_top -n 7 --count=1
-wrong 1 'Not all nodes are STARTED after 1 s: there is no such node' ndb_waiter --wait-nodes=7 --timeout=1
+wrong 1 'ndb_waiter: --wait-nodes: there is no data node 7' ndb_waiter --wait-nodes=7
 wrong 1 'Not all nodes are NOT_STARTED after 1 s: node 1 is STARTED' ndb_waiter --not-started --timeout=1
 wrong 1 "No node id from the management server at 127\.0\.0\.1 port ${CS#*:}: node id 7 is not configured as \[ndbd\]" ndbmtd --ndb-nodeid=7
 wrong 255 '4012: node 7 is no data node that runs' ndb_config --config_from_node=7
