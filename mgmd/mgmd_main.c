@@ -16,6 +16,7 @@
 #include "mgmd/mgmd.h"
 #include "service/log_follow.h"
 #include "service/notify.h"
+#include "service/program.h"
 #include "transporters/link.h"
 
 enum {
@@ -390,6 +391,7 @@ int main(int argc, char **argv)
     struct mgmd *mgmd = calloc(1, sizeof(*mgmd));
     int status = 1;
 
+    (void)program_begin(argv[0], 1);
     if (mgmd == NULL) return 1;
     int rc = read_options(&mgmd->options, argc, argv);
     if (rc != 0)
@@ -399,11 +401,5 @@ int main(int argc, char **argv)
     else
         status = mgmd->options.nodaemon ? run(mgmd, -1) : run_as_daemon(mgmd);
     free(mgmd);
-    errno = 0;
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        (void)fprintf(stderr, "ndb_mgmd: output: %s\n",
-                      errno != 0 ? strerror(errno) : "it could not be written");
-        if (status == 0) status = 1;
-    }
     return status;
 }

@@ -13,6 +13,7 @@
 #include "ndb/mgm.h"
 #include "ndb/ndb.h"
 #include "mgmd/config_query.h"
+#include "service/program.h"
 #include "service/wait_told.h"
 
 #define CALL_MS   5000u
@@ -371,6 +372,7 @@ int main(int argc, char **argv)
         .query = {.field_separator = ",", .row_separator = " "}, .retries = 12, .delay_s = 5};
     int code = EXIT_DONE;
 
+    argv[0] = program_begin(argv[0], EXIT_NO_ANSWER);
     argp_err_exit_status = EXIT_USAGE;
     argp_program_version_hook = print_version;
     if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return EXIT_USAGE;
@@ -380,9 +382,5 @@ int main(int argc, char **argv)
         config_info_print();
     else
         code = print_configuration(&settings);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        (void)fprintf(stderr, "ndb_config: output: %s\n", strerror(errno));
-        return EXIT_NO_ANSWER;
-    }
     return code;
 }

@@ -14,6 +14,7 @@
 #include "ndbmtd/node_blocks.h"
 #include "ndbmtd/process.h"
 #include "service/notify.h"
+#include "service/program.h"
 #include "service/wait_told.h"
 #include "signals/gsn.h"
 #include "signals/management.h"
@@ -569,9 +570,11 @@ int main(int argc, char **argv)
                               NULL,
                               NULL,
                               NULL};
+    (void)program_begin(argv[0], 1);
     argp_program_version_hook = print_version;
     argp_err_exit_status = 2;
     if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0) return 2;
+    program_serves();
 
     pthread_mutex_init(&process.wish_lock, NULL);
     pthread_mutex_init(&process.log_lock, NULL);

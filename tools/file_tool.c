@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "ndb/ndb.h"
+#include "service/program.h"
 
 uint8_t *file_tool_read(const char *name, size_t least, size_t *size)
 {
@@ -38,9 +39,16 @@ uint8_t *file_tool_read(const char *name, size_t least, size_t *size)
     return bytes;
 }
 
-void file_tool_version(FILE *stream, struct argp_state *state)
+static void print_version(FILE *stream, struct argp_state *state)
 {
     fprintf(stream, "%s %s\n", state->name, NDB_CLIENT_VERSION_STRING);
+}
+
+void file_tool_begin(char **argv)
+{
+    argv[0] = program_begin(argv[0], 1);
+    argp_err_exit_status = 2;
+    argp_program_version_hook = print_version;
 }
 
 void file_tool_fault(const char *name, uint64_t offset, const char *text)
@@ -91,14 +99,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-int file_tool_end(const char *program, int status)
-{
-    const char *slash = strrchr(program, '/');
-    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
-    fprintf(stderr, "%s: output: %s\n", slash != NULL ? slash + 1 : program, strerror(errno));
-    return 1;
-}
-
 int file_tool_main(int argc, char **argv, const char *about,
                    bool (*print)(const char *name, bool check))
 {
@@ -109,10 +109,9 @@ int file_tool_main(int argc, char **argv, const char *about,
     const struct argp argp = {options, parse, "FILE...", about, NULL, NULL, NULL};
     struct arguments arguments = {0};
     bool good = true;
-    argp_err_exit_status = 2;
-    argp_program_version_hook = file_tool_version;
+    file_tool_begin(argv);
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     for (int i = 0; i < arguments.count; i++)
         good = print(arguments.files[i], arguments.check) && good;
-    return file_tool_end(argv[0], good ? 0 : 1);
+    return good ? 0 : 1;
 }

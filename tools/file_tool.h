@@ -12,8 +12,6 @@
 uint8_t *file_tool_read(const char *name, size_t least, size_t *size);
 
 /* argp_program_version_hook of these tools. */
-struct argp_state;
-void file_tool_version(FILE *stream, struct argp_state *state);
 
 /* Prints "name: byte N: text". */
 void file_tool_fault(const char *name, uint64_t offset, const char *text);
@@ -22,8 +20,8 @@ void file_tool_fault(const char *name, uint64_t offset, const char *text);
 bool file_tool_header(const char *name, const uint8_t *bytes, size_t size, enum file_kind kind,
                       struct file_header *header);
 
-/* The exit code: `status`, or 1 when what was printed could not be written, which is told. */
-int file_tool_end(const char *program, int status);
+/* First in main(): what argp and the end of the program need. */
+void file_tool_begin(char **argv);
 
 /* Parses the arguments (files, at least one; option --check) and lets `print` look at each. Returns
  * the exit code: 0, 1 when one was false, 2 for wrong arguments. */

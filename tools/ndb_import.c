@@ -488,7 +488,7 @@ int main(int argc, char **argv)
                                 .batch = 256};
     struct import_settings *import = &settings.import;
 
-    tool_init(&import->tool, "ndb_import");
+    tool_init(&import->tool, "ndb_import", argv);
     if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
     import->outstanding = settings.workers * settings.batch;
     if (import->outstanding > OUTSTANDING_MAX) import->outstanding = OUTSTANDING_MAX;

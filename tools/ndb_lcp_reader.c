@@ -231,8 +231,7 @@ int main(int argc, char **argv)
     struct tool tool = {.faults = 0};
     struct lcp_reader reader = {.part = malloc(LCP_PART_MAX), .raw = malloc(LCP_RAW_MAX)};
     void *unzip = malloc(lcp_unzip_size());
-    argp_err_exit_status = 2;
-    argp_program_version_hook = file_tool_version;
+    file_tool_begin(argv);
     argp_parse(&argp, argc, argv, 0, NULL, &tool);
     if (reader.part == NULL || reader.raw == NULL || unzip == NULL) return 1;
     reader.unzip = lcp_unzip_init(unzip, lcp_unzip_size());
@@ -241,5 +240,5 @@ int main(int argc, char **argv)
     free(reader.part);
     free(reader.raw);
     free(unzip);
-    return file_tool_end(argv[0], tool.faults > 0 ? 1 : 0);
+    return tool.faults > 0 ? 1 : 0;
 }

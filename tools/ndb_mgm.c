@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "service/program.h"
 #include "tools/ndb_mgm_execute.h"
 #include "tools/ndb_mgm_options.h"
 #include "tools/ndb_mgm_terminal.h"
@@ -151,6 +152,8 @@ int main(int argc, char **argv)
     struct console_options options;
     char why[256];
 
+    (void)program_begin(argv[0],
+                        0); /* It looks at its output itself, which may be lost in between. */
     if (console_read_options(&console, &options, argc, argv, stderr) != 0) return 2;
     if (options.done) return end_output(&console, 0);
     if (ndb_mgm_check_connectstring(options.connectstring, "--ndb-connectstring", why,

@@ -13,6 +13,7 @@
 
 #include "ndb/mgm.h"
 #include "ndb/ndb.h"
+#include "service/program.h"
 
 enum class_number {
 #define NDB_ERROR_CLASS(code, number, status, name) CLASS_##code = number,
@@ -257,6 +258,7 @@ int main(int argc, char **argv)
     struct settings settings = {0};
     int status = EXIT_SUCCESS;
 
+    argv[0] = program_begin(argv[0], EXIT_FAILURE);
     argp_err_exit_status = EXIT_USAGE;
     argp_program_version_hook = print_version;
     argp_parse(&argp, argc, argv, 0, NULL, &settings);
@@ -288,9 +290,5 @@ int main(int argc, char **argv)
         cJSON_free(text);
     }
     cJSON_Delete(list);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "ndb_perror: output: %s\n", strerror(errno));
-        return EXIT_FAILURE;
-    }
     return status;
 }

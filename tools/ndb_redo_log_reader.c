@@ -185,13 +185,12 @@ int main(int argc, char **argv)
         NULL};
     struct reader reader = {0};
     bool good = true;
-    argp_err_exit_status = 2;
-    argp_program_version_hook = file_tool_version;
+    file_tool_begin(argv);
     argp_parse(&argp, argc, argv, 0, NULL, &reader);
     for (int i = 0; i < reader.file_count; i++)
         good = read_file(&reader, reader.files[i]) && good;
     printf(reader.json ? "{\"sum\":{\"pages\":%u,\"records\":%llu,\"damaged\":%u}}\n"
                        : "%u pages, %llu records, %u damaged\n",
            reader.pages, (unsigned long long)reader.record_count, reader.faults);
-    return file_tool_end(argv[0], good && reader.faults == 0 ? 0 : 1);
+    return good && reader.faults == 0 ? 0 : 1;
 }

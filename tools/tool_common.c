@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "service/program.h"
+
 #define NODE_ID_MAX  255u
 #define DATABASE_MAX 64u
 
@@ -135,8 +137,9 @@ static void print_version(FILE *stream, struct argp_state *state)
     (void)fprintf(stream, "%s %s\n", state->name, NDB_CLIENT_VERSION_STRING);
 }
 
-void tool_init(struct tool *tool, const char *name)
+void tool_init(struct tool *tool, const char *name, char **argv)
 {
+    argv[0] = program_begin(argv[0], TOOL_FAILED);
     *tool = (struct tool){.program = tool->program,
                           .name = name,
                           .database = TOOL_DATABASE,
@@ -239,7 +242,7 @@ int tool_main(const struct tool_program *program, void *settings, int argc, char
     struct tool *tool = settings;
 
     tool->program = program;
-    tool_init(tool, program->name);
+    tool_init(tool, program->name, argv);
     if (argp_parse(&argp, argc, argv, 0, NULL, settings) != 0) return TOOL_USAGE;
     if (program->ask != NULL) return tool_close(tool, ask(tool));
     if (!tool_connect(tool)) return tool_close(tool, TOOL_FAILED);
@@ -252,10 +255,6 @@ int tool_close(struct tool *tool, int code)
     ndb_connection_free(tool->connection);
     tool->ndb = NULL;
     tool->connection = NULL;
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        (void)fprintf(stderr, "%s: output: %s\n", tool->name, strerror(errno));
-        if (code == TOOL_OK) return TOOL_FAILED;
-    }
     return code;
 }
 

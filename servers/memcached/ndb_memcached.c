@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "servers/memcached/mc_server.h"
 #include "service/notify.h"
+#include "service/program.h"
 
 #define CLOCK_MS     100u
 #define FILES_BEYOND 64u /* Descriptors besides connections. */
@@ -219,6 +220,7 @@ static int prepare(void)
 
 int main(int argc, char **argv)
 {
+    (void)program_begin(argv[0], 1);
     int result = mc_options_parse(&server.options, argc, argv);
     if (result != 0) return result - 1;
     if (server.options.bootstrap) {
@@ -226,6 +228,7 @@ int main(int argc, char **argv)
         result = mc_reload_first(&server) == 0 ? 0 : 1;
         return result;
     }
+    program_serves();
     if (prepare() != 0 || mc_reload_first(&server) != 0) return 1;
     init_loop();
     bool left;

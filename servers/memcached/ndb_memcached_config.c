@@ -9,6 +9,7 @@
 
 #include "ndb/mgm.h"
 #include "servers/memcached/mc_tool.h"
+#include "service/program.h"
 #include "service/wait_told.h"
 
 #define NODE_ID_MAX     255u
@@ -327,9 +328,7 @@ static int finish(struct mc_tool *tool, int code)
         ndb_close(tool->clusters[i].ndb);
         ndb_connection_free(tool->clusters[i].connection);
     }
-    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-    (void)fprintf(stderr, "ndb_memcached_config: output: %s\n", strerror(errno));
-    return code == MC_TOOL_OK ? MC_TOOL_FAILED : code;
+    return code;
 }
 
 static void print_version(FILE *stream, struct argp_state *state)
@@ -342,6 +341,7 @@ int main(int argc, char **argv)
     static const struct argp argp = {options, read_option, usage, doc, NULL, NULL, NULL};
     struct mc_tool tool = {.retries = 12, .delay_s = 5};
 
+    argv[0] = program_begin(argv[0], MC_TOOL_FAILED);
     argp_err_exit_status = MC_TOOL_USAGE;
     argp_program_version_hook = print_version;
     if (argp_parse(&argp, argc, argv, 0, NULL, &tool) != 0) return MC_TOOL_USAGE;

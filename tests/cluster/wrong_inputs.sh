@@ -203,6 +203,37 @@ done
 "$BIN/ndb_perror" 626 >/dev/full 2>"$BOX/err"
 want_text err '^ndb_perror: output: No space left on device$'
 
+say "output that does not arrive, streams that are closed"
+for program in "$BIN"/ndb*; do
+    program=${program##*/}
+    for option in --help --version; do
+        "$BIN/$program" $option >/dev/full 2>"$BOX/err" && fail "$program $option: a full device is no error"
+        want_text err "^$program: output: No space left on device$"
+        "$BIN/$program" $option >&- 2>"$BOX/err" && fail "$program $option: a closed output is no error"
+        want_text err "^$program: output: Bad file descriptor$"
+    done
+done
+for command in ndb_waiter 'ndb_top --text --count=1'; do
+    # shellcheck disable=SC2086
+    "$BIN"/$command >&- 2>"$BOX/err" && fail "$command: a closed output is no error"
+    want_text err "^${command%% *}: output: Bad file descriptor$"
+done
+for command in 'ndbmtd --foreground' ndb_waiter; do # Nothing that they open gets these numbers.
+    # shellcheck disable=SC2086
+    NDB_CONNECTSTRING=127.0.0.1:1 "$BIN"/$command <&- >&- 2>&- &
+    pid=$!
+    PIDS+=("$pid")
+    until [ -n "$(ours "$pid")" ] && [ -n "$(readlink "/proc/$pid/fd/2")" ]; do
+        [ -d "/proc/$pid" ] || die "$command has ended"
+        sleep 0.02
+    done
+    for stream in 0 1 2; do
+        [ "$(readlink "/proc/$pid/fd/$stream")" = /dev/null ] || fail "$command has as $stream: $(readlink "/proc/$pid/fd/$stream")"
+    done
+    kill "$pid"
+    wait "$pid"
+done
+
 say "nodes"
 wrong 1 '1704: Node id belongs to another kind of node; check the configuration: node id 1 ' ndb_show_tables --ndb-nodeid=1
 wrong 1 '5002: Node 7: Node is not a data node' ndb_top -n 7 --count=1
