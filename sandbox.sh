@@ -1,6 +1,7 @@
 #!/bin/bash
 # sandbox.sh -- builds the system and runs a small cluster on this machine: one management node, two data nodes.
 # SPDX-License-Identifier: GPL-2.0-only
+[ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@" # As in: sh sandbox.sh start
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")"
 
@@ -30,6 +31,15 @@ END
 }
 
 say() { printf '\n== %s\n' "$*"; }
+
+# at_work: one start, stop or clean at a time, so that none sees what another one has half done. What is started here in
+# the background must not keep the lock: {LOCK}<&-. Children of a script that was cut off may hold it for a moment.
+at_work() {
+    exec {LOCK}<.
+    flock --wait 5 "$LOCK" && return 0
+    echo "Another ./sandbox.sh is at work here (start, stop or clean): try again when it has ended." >&2
+    exit 1
+}
 
 # Who may not write here is told so before anything happens: it is somebody else's cluster.
 may_write() {
@@ -74,8 +84,8 @@ build() {
     [ $# = 0 ] || targets=(--target "$@")
     files=$(($(grep -c '"file"' build/compile_commands.json) - $(find build -name '*.o' | wc -l)))
     [ $# = 0 ] || files=0
-    if [ "$files" -gt 20 ]; then # A file takes about a quarter of a second of one CPU.
-        say "Building $files files, about $((files / 4 / $(nproc) + 1)) s (what the compiler says: build/build.log)"
+    if [ "$files" -gt 20 ]; then # A file takes about half a second of one CPU.
+        say "Building $files files, about $((files / 2 / $(nproc) + 1)) s (what the compiler says: build/build.log)"
     fi
     if ! cmake --build build -j "$(nproc)" "${targets[@]}" 2>"$log.errors" | tee "$log" | progress; then
         { grep -h -E -A 20 'FAILED|error:|undefined reference' "$log" "$log.errors" || tail -n 20 "$log" "$log.errors"; } | head -n 60 || true
@@ -166,7 +176,8 @@ write_config() {
     mkdir -p "$BOX/mgm" "$BOX/node1" "$BOX/node2"
     local port threads
     threads=$(threads_line)
-    port=$(free_port 1186)
+    port=$(sed -n 's/^PortNumber=//p' "$BOX/config.ini" 2>/dev/null || true)
+    port=$(free_port "${port:-1186}") # The last one again, if it is free: users' shells and programs have it.
     echo "127.0.0.1:$port" >"$BOX/connectstring"
     cat >"$BOX/config.ini" <<END
 # Two data nodes with two copies of every row, on one machine. config.ini.example explains a real set-up.
@@ -254,15 +265,21 @@ start_cluster() {
     fi
     # The first management server of a directory says that a new cluster begins, which it does here.
     alive "${PID_FILES[0]}" || "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --config-dir="$BOX/mgm" \
-        2>"$BOX/mgm.err" || { cat "$BOX/mgm.err"; exit 1; }
+        2>"$BOX/mgm.err" {LOCK}<&- || { cat "$BOX/mgm.err"; exit 1; }
     local node
     for node in 1 2; do
-        alive "${PID_FILES[$node]}" || "$BIN/ndbmtd" --ndb-connectstring="$(connect_string)" --ndb-nodeid="$node"
+        alive "${PID_FILES[$node]}" ||
+            "$BIN/ndbmtd" --ndb-connectstring="$(connect_string)" --ndb-nodeid="$node" {LOCK}<&-
     done
-    "$BIN/ndb_waiter" --ndb-connectstring="$(connect_string)" --timeout="${NDB_SANDBOX_WAIT:-60}" || {
-        last_words
-        exit 1
-    }
+    need_nodes
+}
+
+# need_nodes [OPTION...]: both data nodes are started, or the script ends.
+need_nodes() {
+    "$BIN/ndb_waiter" --ndb-connectstring="$(connect_string)" --timeout="$WAIT" "$@" && return 0
+    last_words
+    printf '\nA process that hangs is ended by ./sandbox.sh stop; ./sandbox.sh start has all data again.\n'
+    exit 1
 }
 
 # gone PID_FILE SECONDS: waits until its process has ended, and says so when that takes long.
@@ -287,8 +304,24 @@ answers() {
     return "$result"
 }
 
-# works PID: a thread of it is there, and not only its remains.
-works() { cat "/proc/$1"/task/*/stat 2>/dev/null | sed 's/.*) //' | grep -qv '^[ZX]'; }
+need_answer() {
+    answers && return 0
+    echo "The management server (pid $(cat "${PID_FILES[0]}")) runs and does not answer: ./sandbox.sh stop ends it, and start has all data again."
+    exit 1
+}
+
+# works PID: a thread of it is there, and not only its remains. All of what is asked for is read: who writes into a pipe that
+# nobody reads any more has failed.
+works() { { cat "/proc/$1"/task/*/stat 2>/dev/null || true; } | sed 's/.*) //' | grep -v '^[ZX]' >/dev/null; }
+
+# of_the_box PID: it has a file of this directory open. A test's, or a developer's own, data node has not.
+of_the_box() {
+    local file
+    for file in "/proc/$1/fd"/*; do
+        if [[ "$(readlink "$file" 2>/dev/null)" == "$BOX"/* ]]; then return 0; fi
+    done
+    return 1
+}
 
 # wait_for_end PID SECONDS: ends the script when it does not come, before anything is removed.
 wait_for_end() {
@@ -315,7 +348,7 @@ end_orphans() {
     local pid parent program
     for pid in $(pgrep -x ndbmtd || true); do
         IFS= read -r -d '' program 2>/dev/null <"/proc/$pid/cmdline" || continue
-        [ "$program" = "$BIN/ndbmtd" ] || continue
+        if [ "$program" != "$BIN/ndbmtd" ] || ! of_the_box "$pid"; then continue; fi
         parent=$(ps -o ppid= -p "$pid" | tr -d ' ') || continue
         if grep -qxE "$pid|$parent" "$BOX"/node?/ndb_?.pid 2>/dev/null; then continue; fi
         echo "pid $pid is a data node without its angel: waiting for its end"
@@ -497,6 +530,7 @@ demo_memcached() {
 
 demo() {
     running || { echo "The cluster is not running: ./sandbox.sh start"; exit 1; }
+    has_packages || { echo "Not all of sandbox.package is there: ./sandbox.sh start loads it"; exit 1; }
     build failover_client mc_client # They are no programs for users.
     local connect
     connect=$(connect_string)
@@ -525,23 +559,30 @@ if [ $# -gt 1 ]; then
     echo "./sandbox.sh $1 takes nothing more: $2" >&2
     exit 2
 fi
+WAIT=${NDB_SANDBOX_WAIT:-60}
+[[ "$WAIT" =~ ^[0-9]{1,6}$ ]] || {
+    echo "NDB_SANDBOX_WAIT is '$WAIT', which is no number of seconds." >&2
+    exit 2
+}
 case "${1:-}" in
 start | demo | stop | test | clean) may_write ;;
+esac
+case "${1:-}" in
+start | stop | clean) at_work ;;
 esac
 case "${1:-}" in
 start)
     build_programs
     write_programs
+    if running; then need_answer; fi
     if running && [ "$(living)" = 3 ]; then
-        say "The cluster is running already"
+        need_nodes --verbose=0
+        said="The cluster is running already"
     else
         start_cluster
-        if has_packages; then
-            say "The package database is there, as it was when the cluster stopped"
-        else
-            load_packages
-        fi
+        said="The package database is there, as it was when the cluster stopped"
     fi
+    if has_packages; then say "$said"; else load_packages; fi
     what_to_try
     ;;
 env)
@@ -559,10 +600,7 @@ status)
         esac
         exit 1
     fi
-    answers || {
-        echo "The management server (pid $(cat "${PID_FILES[0]}")) runs and does not answer: ./sandbox.sh stop ends it, and start has all data again."
-        exit 1
-    }
+    need_answer
     "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHOW; ALL STATUS; ALL REPORT MEMORY; ALL REPORT CHECKPOINT"
     ;;
 demo) demo ;;
@@ -588,8 +626,7 @@ clean)
     exit 2
     ;;
 *)
-    echo "There is no command $1." >&2
-    usage >&2
+    echo "There is no command $1; ./sandbox.sh --help lists them." >&2
     exit 2
     ;;
 esac

@@ -46,10 +46,13 @@ box 0 -h
 box 2
 want_text err '^usage: '
 box 2 frob
-want_text err '^There is no command frob'
-want_text err '^usage: '
+want_text err '^There is no command frob; ./sandbox.sh --help lists them'
 box 2 start now
 want_text err 'start takes nothing more: now'
+NDB_SANDBOX_WAIT=soon box 2 start
+want_text err "^NDB_SANDBOX_WAIT is 'soon', which is no number of seconds"
+want 0 sh "$HOME_OF/sandbox.sh" --help # Not everybody's shell has what the script needs.
+want_text out '^usage: '
 [ ! -e "$SANDBOX" ] || fail "something was started"
 box 0 stop
 want_text out 'not running'
@@ -62,6 +65,22 @@ for cpus in 1 2 3 4 5 6 7 8; do
     expected=$(awk -v cpus="$cpus" 'BEGIN { ldm = 1 } $1 <= cpus { ldm = $2 } END { print ldm }' "$BOX/layout")
     [ "$(ldm_threads "$cpus")" = "$expected" ] || fail "$cpus CPUs: $(ldm_threads "$cpus") LDM threads instead of $expected"
 done
+
+say "It sees whether a process of many threads works"
+eval "$(grep -E '^works\(\)' "$SOURCE/sandbox.sh")"
+python3 -c 'import threading, time
+for _ in range(60): threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+print("ready", flush=True)
+time.sleep(600)' >"$BOX/threads" &
+many=$!
+PIDS+=("$many")
+until grep -q ready "$BOX/threads"; do sleep 0.05; done
+set -o pipefail # As in the script.
+for _ in $(seq 20); do works "$many" || fail "it takes a process of 61 threads for one that has ended"; done
+kill -9 "$many"
+wait "$many" 2>/dev/null
+works "$many" && fail "it takes a process that has ended for one that works"
+set +o pipefail
 
 say "A disk that is too small, at the first start and at the next"
 said=()
@@ -118,6 +137,39 @@ want_text out 'Data usage'
 box 0 start
 want_text out 'running already'
 
+say "Loading was cut off: the next start loads, also when all three run"
+: >"$SANDBOX/loading"
+box 1 demo
+want_text out '^Not all of sandbox.package is there: ./sandbox.sh start loads it'
+box 0 start
+want_text out 'Loading the package database'
+want_text out '^sandbox.package: .* imported, 0 rejected'
+[ ! -e "$SANDBOX/loading" ] || fail "it is still to be loaded"
+
+say "Two at once"
+flock "$HOME_OF" sleep 600 &
+holder=$!
+PIDS+=("$holder")
+while flock --nonblock "$HOME_OF" true; do sleep 0.05; done
+for command in start stop clean; do
+    box 1 $command
+    want_text err '^Another ./sandbox.sh is at work here'
+done
+pkill -P "$holder" || true
+wait "$holder" 2>/dev/null
+box 0 status
+
+say "All three are there, and a worker hangs: start does not say that all is well"
+worker=$(pgrep -P "$(pid_of node1/ndb_1.pid)")
+kill -STOP "$worker"
+until run "$SANDBOX/bin/ndb_mgm" -e '1 STATUS' | grep -q 'does not answer'; do sleep 0.1; done
+NDB_SANDBOX_WAIT=1 box 1 start
+want_text err '^Not all nodes are STARTED after 1 s: node 1 does not answer'
+want_text out '^A process that hangs is ended by ./sandbox.sh stop'
+kill -CONT "$worker"
+box 0 start
+want_text out 'running already'
+
 if [ "$(id -u)" = 0 ]; then
     say "Another user may look, and do nothing"
     for command in start stop demo clean test; do
@@ -157,6 +209,7 @@ want_text out 'The cluster is down'
 box 0 start
 want_text out 'The package database is there'
 [ "$(sed 's/.*://' "$SANDBOX/connectstring")" != "$port" ] || fail "the stranger's port again"
+port=$(sed 's/.*://' "$SANDBOX/connectstring")
 kill "$stranger"
 
 say "The management server hangs"
@@ -164,6 +217,8 @@ pid=$(pid_of mgm/ndb_49.pid)
 kill -STOP "$pid"
 box 1 status
 want_text err 'the management server has not answered yet'
+want_text out "^The management server \(pid $pid\) runs and does not answer: "
+box 1 start
 want_text out "^The management server \(pid $pid\) runs and does not answer: "
 box 0 stop
 want_text out '^No management server answers: the data nodes are stopped without it'
@@ -173,6 +228,7 @@ ended "$pid"
 say "A data node hangs"
 box 0 start
 want_text out 'The package database is there'
+[ "$(sed 's/.*://' "$SANDBOX/connectstring")" = "$port" ] || fail "another port than the last one, which is free"
 pid=$(pid_of node1/ndb_1.pid)
 worker=$(pgrep -P "$pid")
 # shellcheck disable=SC2086
@@ -180,5 +236,23 @@ kill -STOP "$pid" $worker
 box 0 stop
 want_text out 'The cluster is down'
 for pid in "$pid" $worker; do ended "$pid"; done
+
+say "A worker without its angel is waited for; a data node of somebody else is left alone"
+box 0 start
+pid=$(pid_of node1/ndb_1.pid)
+worker=$(pgrep -P "$pid")
+(cd "$BOX" && exec "$HOME_OF/build/bin/ndbmtd" --foreground --ndb-connectstring=127.0.0.1:1 --connect-retries=-1) >"$BOX/stranger" 2>&1 &
+stranger=$!
+PIDS+=("$stranger")
+until [ "$(cat "/proc/$stranger/comm")" = ndbmtd ]; do sleep 0.02; done
+kill -STOP "$worker"
+kill -9 "$pid"
+ended "$pid"
+(sleep 3 && kill -CONT "$worker") & # It stops when it finds its angel gone.
+box 0 stop
+want_text out "^pid $worker is a data node without its angel: waiting for its end"
+ended "$worker"
+kill -0 "$stranger" || fail "somebody else's data node was stopped"
+kill "$stranger"
 box 0 clean
 [ ! -e "$SANDBOX" ] && [ ! -e "$HOME_OF/build" ] || fail "clean leaves $(ls "$HOME_OF")"
