@@ -181,6 +181,9 @@ void config_report_add(struct config_report *report, bool error, const char *fil
 /* Applies the rules between parameters and nodes, and fills what follows from them (node groups,
  * directories). `file` is for messages. 0, or -1 when an error was added to the report. */
 int config_check(struct cluster_config *config, const char *file, struct config_report *report);
+/* Those of one section alone, also of a file with errors. */
+void config_check_values(struct cluster_config *config, const char *file,
+                         struct config_report *report);
 
 /* Reads one value as written in a file. 0, or -1 with the reason (without range) in `why`.
  * config_value_range: the allowed values as people write them, "1M..16384G" or "true, false". */

@@ -570,6 +570,16 @@ static void check_name(struct check *check)
            "node %u is no management server (allowed: 0 or the id of one)", (uint32_t)primary);
 }
 
+void config_check_values(struct cluster_config *config, const char *file,
+                         struct config_report *report)
+{
+    struct check check = {.config = config, .file = file, .report = report};
+
+    check_redo(&check);
+    check_threads(&check);
+    check_log_destination(&check);
+}
+
 int config_check(struct cluster_config *config, const char *file, struct config_report *report)
 {
     struct check check = {.config = config, .file = file, .report = report};
@@ -585,14 +595,11 @@ int config_check(struct cluster_config *config, const char *file, struct config_
     check_ports(&check);
     check_transactions(&check);
     check_stop_on_error(&check);
-    check_redo(&check);
     warn_without_effect(&check);
     warn_delay(&check, CONFIG_MGMD, CFG_MGMD_ArbitrationDelay);
     warn_delay(&check, CONFIG_API, CFG_API_ArbitrationDelay);
-    check_threads(&check);
     check_heartbeat_order(&check);
     check_links(&check);
-    check_log_destination(&check);
     check_name(&check);
     fill_directories(&check);
     return report->errors > errors ? -1 : 0;

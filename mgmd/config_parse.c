@@ -410,8 +410,9 @@ static void store_pairs(struct build *build, uint32_t index, struct config_secti
     config_report_clear(&silent);
 }
 
-/* Reports wrong values of a default section by storing them in a section that is thrown away. */
-static void check_default(struct build *build, uint32_t index)
+/* Reports wrong values, of a default section or of a node without an id, by storing them in a
+ * section that is thrown away. */
+static void check_values(struct build *build, uint32_t index)
 {
     struct cluster_config *scratch = config_new();
 
@@ -456,14 +457,14 @@ static void store_sections(struct build *build, bool links)
         if (in->kind == CONFIG_NONE || (in->kind == CONFIG_TCP) != links) continue;
         if (in->is_default) {
             defaults[in->kind] = i + 1;
-            check_default(build, i);
+            check_values(build, i);
             if (links) store_pairs(build, i, config_tcp_default(build->config), false);
             continue;
         }
         if (in->kind == CONFIG_SYSTEM)
             to = config_system(build->config);
         else if (in->node == 0)
-            continue;
+            check_values(build, i);
         else if (links)
             to = add_link(build, i);
         else
@@ -522,8 +523,10 @@ struct cluster_config *config_parse_text(const char *text, size_t length, const 
         COMPLAIN(&build, 0, "", "", "out of memory");
     } else {
         build_all(&build);
-        /* The rules would only complain about what the errors above left out. */
-        if (report->errors == errors) (void)config_check(build.config, file, report);
+        bool whole = report->errors == errors;
+        config_check_values(build.config, file, report);
+        /* The others would only complain about what the errors above left out. */
+        if (whole) (void)config_check(build.config, file, report);
     }
     ini_file_free(&build.ini);
     free(build.sections);

@@ -57,6 +57,14 @@ static void report_insert(struct config_report *report, const struct config_line
     *at = *line;
 }
 
+static bool report_has(const struct config_report *report, const char *text)
+{
+    for (uint32_t i = 0; i < report->count; i++) {
+        if (strcmp(report->lines[i].text, text) == 0) return true;
+    }
+    return false;
+}
+
 void config_report_add(struct config_report *report, bool error, const char *file, uint32_t line,
                        const char *section, const char *name, const char *format, ...)
 {
@@ -72,12 +80,13 @@ void config_report_add(struct config_report *report, bool error, const char *fil
     else
         used = snprintf(text, sizeof(text), "%s%s: %s[%s]%s%s: ", file, place, warning, section,
                         name[0] != '\0' ? " " : "", name);
-    if (error) report->errors++;
     if (used > 0 && (size_t)used < sizeof(text)) {
         va_start(args, format);
         (void)vsnprintf(text + used, sizeof(text) - (size_t)used, format, args);
         va_end(args);
     }
+    if (error) report->errors++;
+    if (report_has(report, text)) return; /* Of a default that several nodes have. */
     if (error && report->count == CONFIG_REPORT_MAX) report_drop_warning(report);
     if (report->count == CONFIG_REPORT_MAX || report_grow(report) != 0) {
         report->dropped++;

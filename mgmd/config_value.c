@@ -109,11 +109,23 @@ static int enum_parse(const char *names, const char *text, uint64_t *value)
     }
 }
 
+/* They would become a part of a name or path, which nobody means. */
+static bool is_quoted(const char *text)
+{
+    size_t length = strlen(text);
+
+    return length >= 2 && (text[0] == '"' || text[0] == '\'') && text[length - 1] == text[0];
+}
+
 int config_value_parse(const struct config_param *param, const char *text, uint64_t *value,
                        char *why, size_t why_size)
 {
     *value = 0;
     why[0] = '\0';
+    if (is_quoted(text)) {
+        (void)snprintf(why, why_size, "value %.64s is in quotes: leave them out", text);
+        return -1;
+    }
     switch (param->type) {
     case CONFIG_STRING:
         if (strlen(text) <= param->max) return 0;

@@ -28,6 +28,10 @@ static int set_file_key(struct log_target *target, const char *key, const char *
             (void)snprintf(why, size, "filename is empty or too long");
             return -1;
         }
+        if (strchr("\"'", value[0]) != NULL) {
+            (void)snprintf(why, size, "filename=%.64s is in quotes: leave them out", value);
+            return -1;
+        }
         (void)snprintf(target->filename, sizeof(target->filename), "%s", value);
         return 0;
     }

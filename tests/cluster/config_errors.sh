@@ -22,7 +22,21 @@ refused 'NoOfReplicas=5' 'NoOfReplicas.*1.*4'
 refused 'ThreadConfig=ldm={count=three}' 'ThreadConfig'
 refused 'EncryptedFileSystem=1' 'EncryptedFileSystem.*not supported'
 refused 'NoOfFragmentLogFiles=2' 'NoOfFragmentLogFiles.*3\.\.256'
+refused "DataDir='/tmp/x'" "DataDir: value '/tmp/x' is in quotes: leave them out"
+refused 'DataMemory="80M"' 'DataMemory: value "80M" is in quotes: leave them out'
 refused '' 'NoOfReplicas|node group|multiple' 3 2
+
+say "all wrong values are told at once"
+refused $'DataMemory=lots\nThreadConfig=ldm={count=three}\nFragmentLogFileSize=5000001' 'DataMemory'
+want_text err 'ThreadConfig'
+want_text err 'FragmentLogFileSize'
+
+printf '[ndb_mgmd]\nHostName=127.0.0.1\n[ndbd]\nNodeId=200\nServerPort=0\nDataMemory=x\n[api]\nNodeId=abc\n' >"$BOX/config.ini"
+want 1 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --print-full-config
+for name in 'ini:4: \[ndbd\] NodeId' 'ini:5: \[ndbd\] ServerPort' 'ini:6: \[ndbd\] DataMemory' 'ini:8: .* NodeId'; do want_text err "$name"; done
+printf '[ndb_mgmd]\nHostName=127.0.0.1\nLogDestination=FILE:filename="a b.log"\n[ndbd]\n[api]\n' >"$BOX/config.ini"
+want 1 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --print-full-config
+want_text err 'ini:3: .* LogDestination: filename="a b.log" is in quotes: leave them out'
 
 say "files and options"
 want 1 "$BIN/ndb_mgmd" --config-file="$BOX/no-such.ini" --config-dir="$BOX/mgm" --initial --nodaemon
