@@ -35,8 +35,9 @@ static void keep_failure(struct connection_io *io, uint32_t node, bool foreign, 
     const char *host = config_link_host(io->connection->config, io->connection->node_id, node);
     uint32_t port = io->port[node];
     pthread_mutex_lock(&io->failure_lock);
-    bool more = io->failure[0] == '\0' || (foreign && !io->failed_foreign) ||
-                (foreign == io->failed_foreign && node <= io->failed_node);
+    bool more = io->failure[0] == '\0' || node == io->failed_node || /* That is over. */
+                (foreign && !io->failed_foreign) ||
+                (foreign == io->failed_foreign && node < io->failed_node);
     if (!more) {
         pthread_mutex_unlock(&io->failure_lock);
         return;

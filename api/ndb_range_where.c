@@ -223,7 +223,9 @@ uint32_t range_bound(struct ndb_range *range, const struct table_def *def, uint3
     }
     bool fits = (uint32_t)bound->kind < 32 &&
                 (kinds_of(column->format.type) >> (uint32_t)bound->kind & 1u) != 0;
-    if (!fits || (bound->kind == NDB_BOUND_TEXT && bound->value.bytes == NULL)) {
+    if (fits && bound->kind == NDB_BOUND_TEXT && bound->value.bytes == NULL)
+        return say(def, column, ERR_VALUE_INVALID, "the text is NULL; use IS NULL", fault);
+    if (!fits) {
         snprintf(text, sizeof text, "the value is %s; use %s", kind_name(bound->kind),
                  kind_that_fits(column->format.type));
         return say(def, column, ERR_VALUE_INVALID, text, fault);

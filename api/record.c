@@ -49,6 +49,20 @@ static uint32_t compile_field(const struct table_column *column, const struct nd
     return 0;
 }
 
+/* A column whose field shares bytes of the row with that of column `id`; NULL: there is none. */
+static const struct table_column *find_overlap(const struct ndb_record *record,
+                                               const struct table_def *def, uint32_t id)
+{
+    const struct record_field *own = &record->field[id];
+    for (uint32_t other = 0; other < def->column_count; other++) {
+        const struct record_field *field = &record->field[other];
+        if (other == id || record->by_column[other] == RECORD_NO_FIELD) continue;
+        if (field->offset < own->offset + own->size && own->offset < field->offset + field->size)
+            return field->column;
+    }
+    return NULL;
+}
+
 /* The field of one more column. 0, or -1 with the ndb_t's error. */
 static int add_field(ndb_t *ndb, struct ndb_record *record, const struct table_def *def,
                      const struct ndb_field *from)
@@ -67,8 +81,12 @@ static int add_field(ndb_t *ndb, struct ndb_record *record, const struct table_d
     if (record->by_column[id] != RECORD_NO_FIELD) code = ERR_RECORD_4289;
     if (code == 0) code = member_check(def, column, from, text, sizeof text);
     if (code == 0) code = compile_field(column, from, record->row_size, &record->field[id]);
+    if (code != 0) return error_set(&ndb->error, code, "%s", text);
     record->by_column[id] = 0;
-    return code == 0 ? 0 : error_set(&ndb->error, code, "%s", text);
+    const struct table_column *other = find_overlap(record, def, id);
+    if (other == NULL) return 0;
+    return error_set(&ndb->error, ERR_RECORD_4291, "%s shares bytes of the row with column %.64s",
+                     text, table_column_name(def, other));
 }
 
 static void finish_record(struct ndb_record *record, const struct table_def *def)

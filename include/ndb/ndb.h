@@ -521,7 +521,8 @@ struct ndb_field {
  * Those of varchar and varbinary, and those that are not told, may be larger. Errors (in
  * ndb_error(ndb), whose detail names table, column, its type, the member's, and what would fit):
  * 4004 no such column, 4289 column given twice, 4330 member of another type or size, 4291 outside
- * the row. Own thread of `ndb`; the record itself is for any thread.
+ * the row, or sharing bytes of it with another member. Own thread of `ndb`; the record itself is
+ * for any thread.
  */
 NDB_API struct ndb_record *ndb_record_create(ndb_t *ndb, struct ndb_table *table,
                                              const struct ndb_field *fields, uint32_t count,

@@ -148,6 +148,13 @@ static void bad_records(void **state)
     assert_int_equal(ndb_error(&s->ndb)->code, ERR_RECORD_4291);
     field = (struct ndb_field){.column = "small", .null_offset = 100};
     assert_null(ndb_record_create(&s->ndb, s->table, &field, 1, 100));
+    const struct ndb_field shared[2] = {
+        {.column = "id", .offset = 4, .null_offset = NDB_NOT_NULLABLE},
+        {.column = "small", .offset = 11, .null_offset = NDB_NOT_NULLABLE}};
+    assert_null(ndb_record_create(&s->ndb, s->table, shared, 2, 100));
+    assert_int_equal(ndb_error(&s->ndb)->code, ERR_RECORD_4291);
+    assert_string_equal(ndb_error(&s->ndb)->detail,
+                        "table test.r, column small shares bytes of the row with column id");
     const struct ndb_field text = NDB_FIELD(struct row, fixed, "id");
     assert_null(ndb_record_create(&s->ndb, s->table, &text, 1, sizeof(struct row)));
     assert_int_equal(ndb_error(&s->ndb)->code, ERR_MEMBER_TYPE);

@@ -243,7 +243,7 @@ static void refused_values(void **state)
                   "column bits is BIT(8): the value is a uint; use ndb_bound_stored()");
     refuses_value("f", ndb_bound_double(NAN), ERR_VALUE_INVALID, "column f is DOUBLE");
     refuses_value("f", ndb_bound_double(INFINITY), ERR_VALUE_OUT_OF_RANGE, "column f is DOUBLE");
-    refuses_value("t", ndb_bound_text(NULL), ERR_VALUE_INVALID, "the value is a text");
+    refuses_value("t", ndb_bound_text(NULL), ERR_VALUE_INVALID, "the text is NULL; use IS NULL");
     refuses_value("id", wild, ERR_VALUE_INVALID, "the value is of no kind");
     refuses_value("a", ndb_bound_int(-1), ERR_VALUE_OUT_OF_RANGE, "column a is BIGINT UNSIGNED");
     refuses_value("id", ndb_bound_int(1LL << 31), ERR_VALUE_OUT_OF_RANGE, "column id is INT");
