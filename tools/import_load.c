@@ -13,12 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "service/wait_told.h"
 #include "tools/import_load.h"
 
 #define POLL_MS       100u
 #define RETRY_MS_MAX  1000u
 #define PROGRESS_MS   200u
-#define ROWS_PER_LOOK 256u /* Between two looks at the clock. */
+#define STALL_MS      1000u /* Without a row; told a second later. */
+#define ROWS_PER_LOOK 256u  /* Between two looks at the clock. */
 #define ROW_EXISTS    630
 #define BAR_WIDTH     30
 
@@ -524,6 +526,27 @@ static void print_progress(struct load *load, bool last)
     load->progress_ms = now + (load->bar ? PROGRESS_MS : load->settings->monitor_s * 1000u);
 }
 
+/* A cluster that holds rows back, because its logs are full, is not waited for in silence. */
+static void tell_stall(struct load *load)
+{
+    uint64_t done = load->totals.rows + load->totals.rejected;
+    uint64_t now = import_now_ms();
+    uint32_t pending = ndb_pending(load->settings->tool.ndb);
+    bool rows = load->retry != NULL || pending > (load->commits.waiting ? 1u : 0u);
+
+    if (!rows || done != load->moved || load->moved_ms == 0) {
+        load->moved = done;
+        load->moved_ms = now;
+        if (load->stalled) wait_told_for(load->wait, "%s", "");
+        load->stalled = false;
+    } else if (!load->stalled && now > load->moved_ms + STALL_MS) {
+        load->stalled = true;
+        wait_told_for(load->wait,
+                      "the data nodes: they have taken no row for a while. Are their disks or redo "
+                      "logs full (ndb_mgm: ALL REPORT CHECKPOINT, ALL REPORT REDO)?");
+    }
+}
+
 /* ---- One file ---- */
 
 /* Rows that wait for their next try stay away: the load has failed, or they are read again. */
@@ -566,6 +589,7 @@ static void run(struct load *load)
         }
         import_keep_state(load);
         if (load->bar || load->settings->monitor_s > 0) print_progress(load, false);
+        tell_stall(load);
     }
 }
 
@@ -588,7 +612,9 @@ static void run_and_tell(struct load *load, const char *state_name)
     struct import_series series[2];
 
     load->start_ms = import_now_ms();
+    if (!load->bar) load->wait = wait_told_begin(settings->tool.name);
     run(load);
+    wait_told_end(load->wait);
     if (!number_seen_raise(&load->seen, settings->tool.ndb, load->table)) load->failed = true;
     import_end_state(load);
     if (load->bar) print_progress(load, true);

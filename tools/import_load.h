@@ -62,6 +62,9 @@ struct load {
     uint64_t number;     /* Rows read. */
     bool at_end;         /* All of them. */
     uint64_t start_ms, progress_ms;
+    struct wait_told *wait;   /* Tells that the cluster takes no rows; NULL: the bar shows it. */
+    uint64_t moved, moved_ms; /* Rows that are done, and since when. */
+    bool stalled;
     bool bar;  /* Standard error is a terminal. */
     bool stop; /* No more input. */
     bool failed;

@@ -178,6 +178,24 @@ foreign="node 1 at 127\.0\.0\.1 port $node_port belongs to another cluster than 
 want_text err "^ndb_show_tables: waits for a data node of the cluster at $first: none of 1 is ready \(node 1: [A-Z_]*\); $foreign$"
 want_text err "^Cluster nodes not ready in [0-9]* seconds: $foreign\.$"
 
+say "an import is held up"
+want 0 "$BIN/ndb_create_table" -e 'CREATE TABLE held (a INT PRIMARY KEY)'
+mkfifo "$BOX/held.csv"
+run "$BIN/ndb_import" --state-dir="$BOX" test "$BOX/held.csv" >"$BOX/tool.out" 2>"$BOX/tool.err" &
+tool=$!
+exec 7>"$BOX/held.csv"
+seq 1 1000 >&7
+kill -STOP "${NODE_PIDS[1]}"
+seq 1001 20000 >&7 & # More than are on their way at once.
+feeder=$!
+wait_text tool.err '^ndb_import: waits for the data nodes: they have taken no row for a while\. '
+kill -CONT "${NODE_PIDS[1]}"
+exec 7>&-
+wait "$feeder"
+wait "$tool" || fail "the import ends with $?: $(cat "$BOX/tool.err")"
+want 0 "$BIN/ndb_select_count" held
+want_text out '^20000 records'
+
 say "all data nodes hang: who is waited for is named, and who has not answered"
 kill -STOP "${NODE_PIDS[1]}"
 # asks NAME COMMAND...: beside the others, since a server waits long for a node.
