@@ -109,6 +109,9 @@ void io_do_open(struct io_threads *io, struct io_request *request)
     if (number == 0 && (created || sync) && fsync(parent) != 0)
         number = errno; /* Its name lasts as long as its content. */
     if (number == 0 && sync && fsync(file->fd) != 0) number = errno;
+    /* A sync that failed in a former life has left pages for clean that are not on the disk: they
+     * shall not be read, nor believed, as long as there is memory for them. */
+    if (number == 0 && sync) (void)posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED);
     if (number == 0) number = prepare(io, file, request);
     close(parent);
     if (number == 0) return;

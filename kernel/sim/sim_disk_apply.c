@@ -50,6 +50,13 @@ static void handle_set(struct sim_disk *disk, uint32_t handle, struct sim_inode 
     inode->opens++;
 }
 
+/* What was written is written, and what is only thought to be is seen no more. */
+static void open_synced(struct sim_inode *inode)
+{
+    inode_sync(inode);
+    if (inode->cache_lies) inode_settle(inode, true);
+}
+
 static void apply_open(struct sim_disk *disk, struct io_request *request)
 {
     bool create = (request->flags & IO_CREATE) != 0;
@@ -71,7 +78,7 @@ static void apply_open(struct sim_disk *disk, struct io_request *request)
             inode_resize(name->inode, 0);
         handle_set(disk, request->file, name->inode, request->name);
         name->inode->direct = (request->flags & IO_DIRECT) != 0 && !disk->options.buffered;
-        if ((request->flags & IO_THEN_SYNC) != 0 && !disk->lies) inode_sync(name->inode);
+        if ((request->flags & IO_THEN_SYNC) != 0 && !disk->lies) open_synced(name->inode);
         request->done = name->inode->now.size;
     }
 }
@@ -270,6 +277,7 @@ static void fail_sync(struct sim_disk *disk, struct sim_inode *inode, struct io_
 {
     for (uint32_t i = 0; i < inode->change_count; i++)
         inode_change(inode, i, rng_chance(&disk->rng, 1, 2) ? FATE_KEPT : FATE_LOST, &disk->rng);
+    inode->cache_lies |= !inode->direct && inode->change_count > 0;
     inode_settle(inode, inode->direct);
     fail(request, error);
     request->more = request->op == IO_WRITE;

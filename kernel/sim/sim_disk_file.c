@@ -123,6 +123,7 @@ void inode_settle(struct sim_inode *inode, bool to_durable)
 {
     changes_drop(inode);
     if (!to_durable) return;
+    inode->cache_lies = false;
     image_resize(&inode->now, 0);
     image_put(&inode->now, 0, inode->durable.bytes, inode->durable.size);
 }
@@ -130,6 +131,7 @@ void inode_settle(struct sim_inode *inode, bool to_durable)
 struct sim_inode *inode_copy(const struct sim_inode *from)
 {
     struct sim_inode *inode = inode_new();
+    inode->cache_lies = from->cache_lies;
     image_put(&inode->now, 0, from->now.bytes, from->now.size);
     image_put(&inode->durable, 0, from->durable.bytes, from->durable.size);
     for (uint32_t i = 0; i < from->change_count; i++) {

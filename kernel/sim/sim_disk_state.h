@@ -26,6 +26,8 @@ struct sim_inode {
     uint32_t opens;
     bool unlinked;
     bool direct; /* Its last opener goes past the page cache. */
+    bool
+        cache_lies; /* A sync has failed: `now` has what the disk has not, and no change says so. */
 };
 
 struct sim_name {
