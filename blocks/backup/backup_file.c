@@ -273,7 +273,9 @@ void backup_ctl_begin(struct backup *backup)
     ctl_fill(backup, frag);
     lcp_ctl_name(name, frag->table_id, frag->fragment_id, backup->ctl->slot);
     backup->state = BACKUP_CTL_OPENING;
-    fs_open(&backup->block, ASK_CTL_OPEN, name, FS_WRITE | FS_CREATE | FS_DIRECT);
+    /* It needs no room when it lies where the one before the last did. */
+    uint32_t empty = frag->ctl_broken ? FS_EMPTY : 0;
+    fs_open(&backup->block, ASK_CTL_OPEN, name, FS_WRITE | FS_CREATE | FS_DIRECT | empty);
 }
 
 void backup_ctl_opened(struct backup *backup, uint32_t file)
@@ -292,11 +294,25 @@ void backup_ctl_written(struct backup *backup)
     fs_close(&backup->block, ASK_CTL_CLOSE, backup->now.file);
 }
 
+/* NDBFS takes nothing for this slot any more, unless it begins anew: it is tried once more, so. The
+ * other slot has the control file that counts. */
+static bool begin_anew(struct backup *backup, uint32_t error)
+{
+    struct backup_frag *frag = backup_frag_get(backup, backup->now.frag);
+    if (error != ERR_FILE_IO_FAILED || frag->ctl_broken) return false;
+    jam();
+    frag->ctl_broken = true;
+    backup_ctl_begin(backup);
+    return true;
+}
+
 /* A control file that may be there or not names the new data file: its name is not used again. */
 static void ctl_failed(struct backup *backup)
 {
     const struct backup_current *now = &backup->now;
-    if (now->head.seq != 0) backup_frag_get(backup, now->frag)->seq = now->head.seq;
+    struct backup_frag *frag = backup_frag_get(backup, now->frag);
+    if (now->head.seq != 0) frag->seq = now->head.seq;
+    frag->ctl_broken = false;
     backup_failed(backup, now->error);
 }
 
@@ -322,6 +338,7 @@ void backup_ctl_closed(struct backup *backup)
     frag->file_count = ctl->file_count;
     memcpy(frag->file, ctl->file, sizeof frag->file);
     frag->full = false;
+    frag->ctl_broken = false;
     if (ctl->end_gci > backup->round.end_gci) backup->round.end_gci = ctl->end_gci;
     if (now->head.seq != 0) {
         backup->round.pages += now->writer.pages;
@@ -340,11 +357,15 @@ void backup_file_error(struct backup *backup, uint32_t ask, uint32_t error)
 {
     struct backup_current *now = &backup->now;
     jam_data(ask);
+    if (ask == ASK_CTL_OPEN && begin_anew(backup, error)) return;
     if (now->error == 0) now->error = error;
     switch (ask) {
     case ASK_OPEN:
     case ASK_DISCARD:
-    case ASK_CTL_OPEN:
+        backup_failed(backup, now->error);
+        return;
+    case ASK_CTL_OPEN: /* Nothing names the new data file. */
+        backup_frag_get(backup, now->frag)->ctl_broken = false;
         backup_failed(backup, now->error);
         return;
     case ASK_CLOSE: /* Its data was synced; but what cannot be closed is not trusted. */

@@ -42,8 +42,9 @@ struct backup_frag {
                               0 = none. */
     uint32_t listed; /* While restoring: number of the control file that must be there; 0 = none. */
     uint32_t listed_kbytes;
-    bool full;    /* Marks have been lost: the next file has all pages. */
-    bool dropped; /* All files go, then the record. */
+    bool full;       /* Marks have been lost: the next file has all pages. */
+    bool dropped;    /* All files go, then the record. */
+    bool ctl_broken; /* The slot of the control file that is being written begins anew. */
 };
 
 /*

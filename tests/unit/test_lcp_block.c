@@ -597,20 +597,24 @@ static void test_power_cuts(void **state)
     }
 }
 
-/* Writes that fail: the former checkpoint stays, the next round succeeds with all pages. */
+/* Writes that fail: the former checkpoint stays, the next round succeeds with all pages; also when
+ * the file that failed is broken for NDBFS. */
 static void test_errors(void **state)
 {
     (void)state;
-    static const enum io_op ops[] = {IO_OPEN, IO_WRITE, IO_WRITE, IO_CLOSE};
-    for (uint64_t seed = 200; seed < 240; seed++) {
+    static const enum io_op ops[] = {IO_OPEN, IO_WRITE, IO_WRITE, IO_CLOSE,
+                                     IO_OPEN, IO_WRITE, IO_SYNC,  IO_CLOSE};
+    for (uint64_t seed = 200; seed < 264; seed++) {
         rig_start(seed);
         change_some(700);
         assert_true(checkpoint(true));
         uint32_t tail = fake()->tail;
         change_some(100);
         gci++;
-        sim_disk_fail(sim_disk_of(world, 1), ops[seed % 4u], seed % 8u < 4u ? "LCP/T5F0." : "LCP/",
-                      IO_FULL, (uint32_t)rng_below(&rng, 3), 1);
+        bool device = seed / 8u % 2u == 0;
+        sim_disk_fail(sim_disk_of(world, 1), ops[seed % 4u + (device ? 4u : 0u)],
+                      seed % 8u < 4u ? "LCP/T5F0." : "LCP/", device ? IO_DEVICE : IO_FULL,
+                      (uint32_t)rng_below(&rng, 3), 1);
         assert_true(checkpoint(true));
         if (fake()->part.failed > 0) {
             assert_int_not_equal(fake()->part.error, 0);
