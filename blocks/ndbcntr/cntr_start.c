@@ -428,9 +428,9 @@ static bool plan_good(const struct cntr *cntr, const struct cntr_start_conf *con
     if (words % 2u != 0 || words > ENDED_MAX * 2u) return false;
     if (conf->data_incarnation <= cntr->data.incarnation) return false;
     if (initial) return conf->gci == 0 && words == 0 && !cntr_keeps_data(cntr);
-    if (conf->schema_node == cntr_own(cntr) &&
-        (conf->schema_lo | (uint64_t)conf->schema_hi << 32) != cntr->data.schema)
-        return false;
+    uint64_t schema = conf->schema_lo | (uint64_t)conf->schema_hi << 32;
+    if (schema < cntr->data.schema) return false; /* It is the newest of all. */
+    if (conf->schema_node == cntr_own(cntr) && schema != cntr->data.schema) return false;
     return conf->start_type == START_SYSTEM_RESTART && conf->gci != 0 && words != 0 &&
            conf->newest <= DATA_NODE_ID_MAX && node_mask_has(&cntr->members, conf->newest) &&
            conf->gci - cntr->data.gci <= 1u && cntr->data.has_data != 0 &&
