@@ -259,6 +259,9 @@ static void end_close(struct sim_end *end, bool flush)
     struct sim_process *process = end->process;
     struct sim_stream *out = &conn->stream[end->side];
     if (flush) write_output(end);
+    struct link_bytes unsent;
+    if (flush && end->epoch != 0 && link_output(end->link, &unsent, 1) > 0)
+        node_mask_add(&process->unheard, end->peer);
     if (!out->ended) {
         out->ended = true;
         push_segment(world, out);

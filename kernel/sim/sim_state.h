@@ -39,8 +39,9 @@ struct sim_process {
     uint32_t id;   /* 0 = unused. */
     uint32_t role; /* enum link_role */
     bool alive;
-    uint64_t hang_until; /* It does not run before. */
-    uint64_t slow_until; /* Each round takes... */
+    struct node_mask unheard; /* Whom a goodbye has not reached, as there was no room for it. */
+    uint64_t hang_until;      /* It does not run before. */
+    uint64_t slow_until;      /* Each round takes... */
     uint64_t slow_round_us;
     uint64_t starve_until; /* Until then it has a turn now and then: */
     uint64_t turn_us;      /* the last one began then, */

@@ -432,6 +432,12 @@ const char *sim_failure_text(const struct sim_world *world)
     return world->text;
 }
 
+bool sim_goodbye_lost(const struct sim_world *world, uint32_t from, uint32_t to)
+{
+    const struct sim_process *process = world->process[from];
+    return process != NULL && node_mask_has(&process->unheard, to);
+}
+
 uint32_t sim_link_downs(const struct sim_world *world)
 {
     return world->link_downs;
