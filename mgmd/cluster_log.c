@@ -27,6 +27,7 @@ struct log_file {
     uint64_t size;
     uint64_t max_size;
     uint32_t max_files;
+    bool cut; /* Its last line is not whole. */
 };
 
 struct cluster_log {
@@ -85,6 +86,7 @@ static void rotate(struct log_file *file)
     }
     (void)snprintf(to, sizeof(to), "%s.1", file->path);
     (void)rename(file->path, to);
+    file->cut = false;
     (void)open_file(file);
 }
 
@@ -130,6 +132,19 @@ struct cluster_log *cluster_log_open(const struct log_destination *destination,
     return log;
 }
 
+/* All of a line, or it is lost, and the next one begins on its own. */
+static bool put_line(struct log_file *file, const char *line, size_t length)
+{
+    int fd = fileno(file->out);
+
+    if (file->cut && write(fd, "\n", 1) != 1) return false;
+    file->cut = false;
+    ssize_t put = write(fd, line, length);
+    if (put == (ssize_t)length) return true;
+    file->cut = put > 0;
+    return false;
+}
+
 static void write_line(struct cluster_log *log, enum ndb_mgm_severity severity, uint32_t node,
                        const char *text)
 {
@@ -153,8 +168,7 @@ static void write_line(struct cluster_log *log, enum ndb_mgm_severity severity, 
             log->lost++;
             continue;
         }
-        if (fputs(line, file->out) < 0 || fflush(file->out) != 0) {
-            clearerr(file->out);
+        if (!put_line(file, line, (size_t)length)) {
             log->lost++;
             continue;
         }
@@ -201,13 +215,13 @@ void cluster_log_write(struct cluster_log *log, enum ndb_mgm_severity severity, 
     log->last_severity = severity;
     log->last_node = node;
     log->last_time = now;
+    uint64_t lost = log->lost;
     write_line(log, severity, node, clean);
-    if (log->lost > 0 && log->file_count > 0 && log->files[0].out != NULL) {
-        uint64_t lost = log->lost;
-        log->lost = 0;
+    if (lost > 0 && log->lost == lost) { /* This one has come through. */
         (void)snprintf(clean, sizeof(clean), "%llu lines of this log were lost",
                        (unsigned long long)lost);
         write_line(log, NDB_MGM_SEVERITY_WARNING, 0, clean);
+        if (log->lost == lost) log->lost = 0;
     }
 }
 
