@@ -185,10 +185,11 @@ static void handle_error(struct slot *slot, const ndb_error_t *error)
                slot->tries < load->settings->temporary_max) {
         slot->doubt |= unknown;
         retry_later(slot);
-    } else if (unknown) {
+    } else if (unknown || error->status == NDB_STATUS_TEMPORARY) {
+        /* Nothing is wrong with the row: --resume tries it again. */
         if (!load->failed) {
-            (void)fprintf(stderr, "%s: row %" PRIu64 ": may be in the table or not\n", load->path,
-                          slot->number);
+            (void)fprintf(stderr, "%s: row %" PRIu64 ": %s\n", load->path, slot->number,
+                          unknown ? "may be in the table or not" : "was refused again and again");
             tool_print_error(error);
         }
         import_fail(load);
@@ -653,6 +654,11 @@ int import_load(struct import_settings *settings, const char *path, const char *
         (void)fprintf(stderr, "%s: %s\n", rejects_path, strerror(errno));
         load->failed = true;
     }
+    if (too_many_rejected(load) && load->totals.rejected == 0)
+        (void)fprintf(stderr,
+                      "%s: %" PRIu64 " rows were rejected before, %" PRIu64
+                      " are permitted (--rejects); they are in %s\n",
+                      path, load->totals.rejected_before, settings->rejects_max, rejects_path);
     load->totals.bytes = load->input.bytes_read - load->first_byte;
     load->totals.seconds = (double)(import_now_ms() - load->start_ms) / 1000.0;
     if (load->commits.memory || load->state.memory) load->totals.on_disk = false;
