@@ -110,12 +110,16 @@ static void reply_needed(struct mgmd_session *session, uint32_t id, uint32_t err
 static void reply_silent(struct mgmd_session *session, const struct mgmd_request *request)
 {
     bool several = request->text != NULL && memchr(request->text, ',', request->text_size) != NULL;
-    char order[80] = "";
+    char order[160] = "";
 
+    /* Who was put out meanwhile ends, and its angel starts it again. */
     if (request->kind == MGMD_REQUEST_STOP)
-        (void)snprintf(order, sizeof(order), ". %s told to %s, and %s",
+        (void)snprintf(order, sizeof(order),
+                       ". %s told to %s, and %s, unless the others have gone on without %s: then "
+                       "%s anew",
                        several ? "They were" : "It was", request->restart ? "restart" : "stop",
-                       several ? "do when they go on" : "does when it goes on");
+                       several ? "do when they go on" : "does when it goes on",
+                       several ? "them" : "it", several ? "they begin" : "it begins");
     if (request->text == NULL)
         mgmd_reply_error(session, (int)request->error, "The data nodes do not answer%s", order);
     else
