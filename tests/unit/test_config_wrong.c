@@ -482,8 +482,8 @@ static void errors_come_in_the_order_of_the_lines(void **unused)
                                          "c.ini:3: [ndbd] Foo",
                                          "c.ini:4: [ndbd default]: the line is",
                                          "c.ini:5: [ndbd] DataMemory",
-                                         "c.ini:6: [ndb_mgd]: unknown section, did you mean "
-                                         "ndb_mgmd?",
+                                         ("c.ini:6: [ndb_mgd]: unknown section, did you mean "
+                                          "ndb_mgmd?"),
                                          "c.ini:13: [ndbd] NodeId"};
     struct config_report report = {.lines = NULL};
 
