@@ -86,7 +86,8 @@ void config_report_add(struct config_report *report, bool error, const char *fil
         va_end(args);
     }
     if (error) report->errors++;
-    if (report_has(report, text)) return; /* Of a default that several nodes have. */
+    /* What is wrong in a default section is found again for each node that has it. */
+    if (report_has(report, text)) return;
     if (error && report->count == CONFIG_REPORT_MAX) report_drop_warning(report);
     if (report->count == CONFIG_REPORT_MAX || report_grow(report) != 0) {
         report->dropped++;
