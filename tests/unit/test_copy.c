@@ -4,6 +4,7 @@
 #include "blocks/dbtc/tc_state.h"
 #include "blocks/dbtup/tup_state.h"
 #include "tests/unit/copy_fixture.h"
+#include "tests/unit/sparse.h"
 #include <time.h>
 
 /* --- Tests. --- */
@@ -49,7 +50,8 @@ static void come_back(uint32_t nodes, uint32_t fragments, uint32_t rows, uint32_
 static void test_traffic(void **state)
 {
     static const uint32_t rows[] = {3, 12, 60, 300, 1500};
-    uint32_t seeds = getenv("COPY_SEEDS") != NULL ? (uint32_t)atoi(getenv("COPY_SEEDS")) : 3;
+    uint32_t seeds =
+        getenv("COPY_SEEDS") != NULL ? (uint32_t)atoi(getenv("COPY_SEEDS")) : sparse_of(3);
     (void)state;
     for (uint32_t seed = 1; seed <= seeds; seed++) {
         for (uint32_t i = 0; i < (seed % 3 == 1 ? 5u : 4u); i++) {
@@ -107,7 +109,7 @@ static void lost_again(uint32_t nodes, uint32_t at, uint32_t seed)
 
 static void test_lost_again(void **state)
 {
-    uint32_t stride = getenv("COPY_EVERY_STEP") != NULL ? 7 : 113;
+    uint32_t stride = getenv("COPY_EVERY_STEP") != NULL ? 7 : 113 * sparse();
     (void)state;
     for (uint32_t at = 0; at < 1500; at += stride) {
         lost_again(2, at, 1000 + at);

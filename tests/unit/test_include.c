@@ -3,6 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "signals/outcome.h"
 #include "tests/unit/include_fixture.h"
+#include "tests/unit/sparse.h"
 
 /* Returns of nodes that had own rows, and what became of these. */
 static struct {
@@ -116,7 +117,8 @@ static void rolling(uint32_t nodes, uint32_t rounds, uint32_t seed, bool files)
 
 static uint32_t times(uint32_t quick)
 {
-    return getenv("INCLUDE_TIMES") != NULL ? (uint32_t)atoi(getenv("INCLUDE_TIMES")) : quick;
+    return getenv("INCLUDE_TIMES") != NULL ? (uint32_t)atoi(getenv("INCLUDE_TIMES"))
+                                           : sparse_of(quick);
 }
 
 static void test_rolling(void **state)
@@ -183,7 +185,7 @@ static void death_at(uint32_t nodes, uint32_t at, uint32_t seed)
 
 static void test_death_after_each_signal(void **state)
 {
-    uint32_t stride = getenv("INCLUDE_TIMES") != NULL ? 1 : 19;
+    uint32_t stride = getenv("INCLUDE_TIMES") != NULL ? 1 : 19 * sparse();
     (void)state;
     for (uint32_t at = 1; at < 400; at += stride) {
         death_at(2, at, 100 + at);

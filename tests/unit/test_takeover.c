@@ -4,6 +4,7 @@
 #define W_NODES 4u
 #include "blocks/dblqh/lqh_state.h"
 #include "signals/takeover.h"
+#include "tests/unit/sparse.h"
 #include "tests/unit/tc_fixture.h"
 
 #define FRAGMENTS  4u
@@ -428,7 +429,9 @@ static void every_death(uint32_t scenario_no, uint32_t nodes, uint32_t replicas,
 
 static uint32_t stride(uint32_t quick)
 {
-    return getenv("TAKEOVER_EVERY_STEP") != NULL ? 1 : quick; /* The night: each single step. */
+    return getenv("TAKEOVER_EVERY_STEP") != NULL
+               ? 1
+               : quick * sparse(); /* The night: each single step. */
 }
 
 static void test_deaths_two_replicas(void **state)

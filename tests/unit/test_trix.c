@@ -4,6 +4,7 @@
 #include "blocks/dbtc/tc_state.h"
 #include "blocks/trix/trix_state.h"
 #define W_MORE_BLOCKS(thread) trix_create(thread, 0)
+#include "tests/unit/sparse.h"
 #include "tests/unit/unique_fixture.h"
 
 #define FRAGMENTS   12u
@@ -247,7 +248,7 @@ static void test_records(void **state)
     insert_rows(40);
     make_firing();
     for (uint32_t i = 0; i < sizeof pools / sizeof pools[0]; i++) {
-        for (uint32_t n = 1; n < 60; n++) {
+        for (uint32_t n = 1; n < 60; n += sparse()) {
             pools[i]->fail_next = n;
             assert_int_equal(fill(), 0);
             pools[i]->fail_next = 0;

@@ -1,0 +1,24 @@
+/* sparse.h -- how many of its moments a test leaves out. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A test that lets a node die after each so many signals takes a minute, and an hour under
+ * memcheck. What memcheck finds is in the code, not in the order of its events: a part of the
+ * moments shows it the same code.
+ */
+#pragma once
+#include <stdint.h>
+#include <stdlib.h>
+
+/** 1: all of them; N (TEST_SPARSE in the environment): each Nth. */
+static inline uint32_t sparse(void)
+{
+    const char *text = getenv("TEST_SPARSE");
+    uint32_t n = text == NULL ? 1 : (uint32_t)strtoul(text, NULL, 10);
+    return n == 0 ? 1 : n;
+}
+
+/** How many of so many rounds that is, at least one. */
+static inline uint32_t sparse_of(uint32_t rounds)
+{
+    return (rounds + sparse() - 1) / sparse();
+}
