@@ -295,11 +295,12 @@ void backup_ctl_written(struct backup *backup)
 }
 
 /* NDBFS takes nothing for this slot any more, unless it begins anew: it is tried once more, so. The
- * other slot has the control file that counts. */
+ * other slot has the control file that counts. Of a table that was dropped meanwhile there is no
+ * fragment any more that the file could tell of. */
 static bool begin_anew(struct backup *backup, uint32_t error)
 {
     struct backup_frag *frag = backup_frag_get(backup, backup->now.frag);
-    if (error != ERR_FILE_IO_FAILED || frag->ctl_broken) return false;
+    if (error != ERR_FILE_IO_FAILED || frag->ctl_broken || backup->now.dropped) return false;
     jam();
     frag->ctl_broken = true;
     backup_ctl_begin(backup);

@@ -241,6 +241,22 @@ static void table_make(uint32_t version)
     lqh->there = true;
 }
 
+/* LQH drops the table right before BACKUP learns that a file was not opened. */
+static bool drop_at_refusal;
+
+static void observe(void *context, uint32_t node, uint32_t thread, const uint32_t *words)
+{
+    (void)context;
+    (void)node;
+    (void)thread;
+    if (!drop_at_refusal || kind_gsn(words[0]) != GSN_FSOPENREF) return;
+    drop_at_refusal = false;
+    backup_table_dropped(node_block(sim_node(world, 1), BLOCK_BACKUP, 1), TABLE);
+    fake()->there = false;
+    while (!tup_table_drop_step(tup(), fake()->tup_table)) {
+    }
+}
+
 static void rig_start(uint64_t seed)
 {
     struct sim_options options;
@@ -251,6 +267,7 @@ static void rig_start(uint64_t seed)
     options.seed = seed;
     options.gsn_name = NULL;
     options.announced = stop_announced;
+    options.observe = observe;
     options.cluster_id = 77;
     world = sim_create(&options);
     node_config_defaults(&config);
@@ -914,14 +931,55 @@ static void test_drop(void **state)
     }
 }
 
+/* The table goes while its control file is being opened, and that open is refused: by the disk, or
+ * because the name is broken. It is not tried again, as the fragment is gone. */
+static void drop_in_open(bool broken_name)
+{
+    rig_start(7);
+    change_some(600);
+    assert_true(checkpoint(false));
+    change_some(100);
+    gci++;
+    sim_disk_fail(sim_disk_of(world, 1), broken_name ? IO_WRITE : IO_OPEN, "LCP/T5F0.ctl",
+                  IO_DEVICE, 0, 1);
+    if (broken_name) {
+        assert_true(checkpoint(false));
+        assert_int_equal(fake()->part.failed, 1);
+        sim_disk_calm(sim_disk_of(world, 1));
+        change_some(100);
+        gci++;
+    }
+    struct lcp_part_req req = {.lcp_id = ++lcp_id, .start_gci = gci};
+    uint32_t answers = fake()->answers;
+    sig_send(&fake()->block, block_ref(1, BLOCK_BACKUP, 1), GSN_LCP_PART_REQ, PRIO_B, &req);
+    drop_at_refusal = true;
+    assert_true(wait_answer(answers, false));
+    assert_false(drop_at_refusal);
+    assert_true(round_usable(false));
+    rig_stop();
+}
+
+static void test_drop_in_a_refused_open(void **state)
+{
+    (void)state;
+    drop_in_open(false);
+    drop_in_open(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rounds),      cmocka_unit_test(test_unchanged),
-        cmocka_unit_test(test_power_cuts),  cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_damage),      cmocka_unit_test(test_missing_files),
-        cmocka_unit_test(test_drop),        cmocka_unit_test(test_no_record),
-        cmocka_unit_test(test_named_lists), cmocka_unit_test(test_lists_of_a_former_life),
+        cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_unchanged),
+        cmocka_unit_test(test_power_cuts),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_missing_files),
+        cmocka_unit_test(test_drop),
+        cmocka_unit_test(test_drop_in_a_refused_open),
+        cmocka_unit_test(test_no_record),
+        cmocka_unit_test(test_named_lists),
+        cmocka_unit_test(test_lists_of_a_former_life),
     };
     int result = cmocka_run_group_tests(tests, NULL, NULL);
     free(entries);
