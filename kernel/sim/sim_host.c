@@ -195,6 +195,7 @@ static void process_begin(struct sim_process *process)
     process->hang_until = 0;
     process->slow_until = 0;
     process->starve_until = 0;
+    process->unheard = (struct node_mask){{0}};
     memset(&process->exit, 0, sizeof process->exit);
     if (process->calls != NULL) {
         sim_task_ready(world, &process->task);

@@ -60,6 +60,7 @@ static void on_up(void *context, struct link *link, const struct link_peer *peer
     }
     end->peer = peer->node;
     end->epoch = peer->epoch;
+    node_mask_remove(&end->process->unheard, end->peer);
     pair->epoch_last = peer->epoch;
     pair->end = end;
     if (end->side == 0) end->conn->route->retry_us = 0;
@@ -260,7 +261,9 @@ static void end_close(struct sim_end *end, bool flush)
     struct sim_stream *out = &conn->stream[end->side];
     if (flush) write_output(end);
     struct link_bytes unsent;
-    if (flush && end->epoch != 0 && link_output(end->link, &unsent, 1) > 0)
+    bool dismissed = link_dismissed(end->link);
+    bool heard = dismissed || end->epoch == 0 || !world->process[end->peer]->alive;
+    if (flush && !heard && link_output(end->link, &unsent, 1) > 0)
         node_mask_add(&process->unheard, end->peer);
     if (!out->ended) {
         out->ended = true;
@@ -270,7 +273,6 @@ static void end_close(struct sim_end *end, bool flush)
     if (end->peer != 0 && pair_of(process, end->peer)->end == end)
         pair_of(process, end->peer)->end = NULL;
     end->epoch = 0;
-    bool dismissed = link_dismissed(end->link);
     link_destroy(end->link);
     end->link = NULL;
     sim_task_off(world, &end->task);

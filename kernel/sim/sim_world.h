@@ -215,6 +215,6 @@ bool sim_linked(const struct sim_world *world, uint32_t a, uint32_t b);
 
 /* Open links that were cut so far, by faults or otherwise. */
 uint32_t sim_link_downs(const struct sim_world *world);
-/* `from` has closed a link to `to` with something unsent: that one has not learnt that it was
- * dismissed. */
+/* `from` has closed its last link to `to`, which lives, with something unsent: that one has not
+ * learnt that it was dismissed. */
 bool sim_goodbye_lost(const struct sim_world *world, uint32_t from, uint32_t to);

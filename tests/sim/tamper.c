@@ -206,6 +206,7 @@ bool tamper_announced(struct run *run, uint32_t id, uint32_t code)
     /* Behind the liar, or ahead of it when the liar has found an answer that it had not asked for,
      * or has not heard that it was dismissed: then both ask the arbitrator at once. */
     bool unheard = tamper->hostile != 0 && code == EXIT_ARBIT_SHUTDOWN &&
+                   sim_alive(run->world, tamper->hostile) &&
                    sim_goodbye_lost(run->world, id, tamper->hostile);
     bool misled = (node_mask_has(&tamper->misled, id) || unheard) &&
                   (!sim_alive(run->world, tamper->hostile) || code == EXIT_DECLARED_DEAD ||
