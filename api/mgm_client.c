@@ -283,8 +283,6 @@ static void set_field(struct ndb_mgm_node_state *node, const char *field, const 
         node->arbitrator = (uint32_t)number;
     else if (strcmp(field, "slow") == 0)
         node->slow = number == 1;
-    else if (strcmp(field, "hangs") == 0)
-        node->hangs = number == 1;
     else if (strcmp(field, "is_single_user") == 0)
         node->is_single_user = number == 1;
     else if (strcmp(field, "address") == 0)

@@ -15,11 +15,12 @@ static const char *const types[] = {"NDB", "API", "MGM"};
 static const struct {
     const char *name;
     const char *text;
-} states[] = {{"UNKNOWN", "unknown state"},   {"NO_CONTACT", "not connected"},
-              {"NOT_STARTED", "not started"}, {"STARTING", "starting"},
-              {"STARTED", "started"},         {"SHUTTING_DOWN", "shutting down"},
-              {"RESTARTING", "restarting"},   {"SINGLEUSER", "single user mode"},
-              {"RESUME", "resume mode"},      {"CONNECTED", "connected"}};
+} states[] = {{"UNKNOWN", "unknown state"},    {"NO_CONTACT", "not connected"},
+              {"NOT_STARTED", "not started"},  {"STARTING", "starting"},
+              {"STARTED", "started"},          {"SHUTTING_DOWN", "shutting down"},
+              {"RESTARTING", "restarting"},    {"SINGLEUSER", "single user mode"},
+              {"RESUME", "resume mode"},       {"CONNECTED", "connected"},
+              {"NO_ANSWER", "does not answer"}};
 
 static int find(const char *const *names, int count, const char *name)
 {
@@ -55,17 +56,17 @@ int ndb_mgm_severity_number(const char *name)
 
 const char *ndb_mgm_status_text(enum ndb_mgm_node_status status)
 {
-    return (uint32_t)status <= NDB_MGM_STATUS_CONNECTED ? states[status].text : states[0].text;
+    return (uint32_t)status <= NDB_MGM_STATUS_NO_ANSWER ? states[status].text : states[0].text;
 }
 
 const char *ndb_mgm_status_name(enum ndb_mgm_node_status status)
 {
-    return (uint32_t)status <= NDB_MGM_STATUS_CONNECTED ? states[status].name : states[0].name;
+    return (uint32_t)status <= NDB_MGM_STATUS_NO_ANSWER ? states[status].name : states[0].name;
 }
 
 int ndb_mgm_status_number(const char *name)
 {
-    for (int i = 0; i <= NDB_MGM_STATUS_CONNECTED; i++) {
+    for (int i = 0; i <= NDB_MGM_STATUS_NO_ANSWER; i++) {
         if (strcasecmp(states[i].name, name) == 0) return i;
     }
     return -1;

@@ -377,6 +377,9 @@ void mgmd_nodes_start(struct mgmd *mgmd);
 bool mgmd_node_hangs(const struct mgmd *mgmd, uint32_t node);
 /* It is started as it has said last, whether it hangs by now or not. */
 bool mgmd_node_serves(const struct mgmd *mgmd, uint32_t node);
+/* It says that it leads the others. While a leader that hangs is not yet known to hang, its
+ * successor says so, too: the one that has answered later leads. */
+bool mgmd_node_leads(const struct mgmd *mgmd, uint32_t node);
 /* A started data node that leads, 0 = none is known. */
 uint32_t mgmd_president(const struct mgmd *mgmd);
 /* The client that may work alone, 0 = all may. */

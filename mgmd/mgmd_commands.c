@@ -171,13 +171,12 @@ static void reply_data_node(struct mgmd_session *session, const struct config_se
                "node.%u.startphase: %u\nnode.%u.dynamic_id: %u\nnode.%u.node_group: %u\n"
                "node.%u.connect_count: %u\nnode.%u.president: %d\n",
                id, known ? node->start_phase : 0, id, node->dynamic_id, id, group, id,
-               node->connect_count, id, known && node->president == id);
+               node->connect_count, id, mgmd_node_leads(mgmd, id));
     mgmd_reply(session, "node.%u.start_percent: %u\nnode.%u.start_left: %u\n", id,
                known ? node->start_percent : 0, id, known ? node->start_left_s : 0);
     mgmd_reply(session, "node.%u.arbit_state: %u\nnode.%u.arbitrator: %u\n", id,
                known ? node->arbit_state : 0, id, known ? node->arbit_node : 0);
-    mgmd_reply(session, "node.%u.slow: %d\nnode.%u.hangs: %d\n", id, known && node->slow != 0, id,
-               mgmd_node_hangs(mgmd, id));
+    mgmd_reply(session, "node.%u.slow: %d\n", id, known && node->slow != 0);
 }
 
 static void reply_node(struct mgmd_session *session, const struct config_section *section)

@@ -209,7 +209,8 @@ bool mgmd_node_serves(const struct mgmd *mgmd, uint32_t id)
 
 static enum ndb_mgm_node_status data_node_status(const struct mgmd_node *node)
 {
-    if (!node->linked || !node->status_known || hangs(node)) return NDB_MGM_STATUS_NO_CONTACT;
+    if (hangs(node)) return NDB_MGM_STATUS_NO_ANSWER;
+    if (!node->linked || !node->status_known) return NDB_MGM_STATUS_NO_CONTACT;
     switch (node->start_level) {
     case START_NOTHING:
     case START_CMVMI:
@@ -245,11 +246,29 @@ enum ndb_mgm_node_status mgmd_node_status(const struct mgmd *mgmd, uint32_t id)
     return NDB_MGM_STATUS_NO_CONTACT;
 }
 
+/* Does it say that it leads the others, as far as is known? */
+static bool says_it_leads(const struct mgmd *mgmd, uint32_t id)
+{
+    const struct mgmd_node *node = &mgmd->nodes[id];
+
+    return node->linked && node->status_known && node->president == id && !hangs(node);
+}
+
+bool mgmd_node_leads(const struct mgmd *mgmd, uint32_t id)
+{
+    if (!says_it_leads(mgmd, id)) return false;
+    for (uint32_t other = 1; other <= CONFIG_DATA_NODES_MAX; other++) {
+        if (says_it_leads(mgmd, other) &&
+            mgmd->nodes[other].unanswered < mgmd->nodes[id].unanswered)
+            return false;
+    }
+    return true;
+}
+
 uint32_t mgmd_president(const struct mgmd *mgmd)
 {
     for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
-        const struct mgmd_node *node = &mgmd->nodes[id];
-        if (mgmd_node_serves(mgmd, id) && node->president == id && !hangs(node)) return id;
+        if (mgmd_node_serves(mgmd, id) && mgmd_node_leads(mgmd, id)) return id;
     }
     return 0;
 }

@@ -94,10 +94,10 @@ static void reply_needed(struct mgmd_session *session, uint32_t id, uint32_t err
                              ndb_mgm_error_message((int)error));
             return;
         }
-        bool hangs = mgmd_node_hangs(mgmd, mate);
         used += (size_t)snprintf(mates + used, sizeof(mates) - used, "%snode %u %s%s",
-                                 used == 0 ? "" : ", ", mate, hangs ? "does not answer" : "is ",
-                                 hangs ? "" : ndb_mgm_status_text(status));
+                                 used == 0 ? "" : ", ", mate,
+                                 status == NDB_MGM_STATUS_NO_ANSWER ? "" : "is ",
+                                 ndb_mgm_status_text(status));
     }
     mgmd_reply_error(session, (int)error,
                      "Node %u: %s: it is the last one of node group %u that is started%s%s. Start "

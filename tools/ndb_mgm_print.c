@@ -8,18 +8,19 @@
 #include <string.h>
 #include <time.h>
 
-#define NO_ANSWER       5005 /* A node's error: it is there, and does not answer. */
-#define DOES_NOT_ANSWER "does not answer"
+#define NO_ANSWER 5005 /* A node's error: it is there, and does not answer. */
 
 static bool connected(const struct ndb_mgm_node_state *node)
 {
-    return node->status != NDB_MGM_STATUS_NO_CONTACT && node->status != NDB_MGM_STATUS_UNKNOWN;
+    return node->status != NDB_MGM_STATUS_NO_CONTACT && node->status != NDB_MGM_STATUS_UNKNOWN &&
+           node->status != NDB_MGM_STATUS_NO_ANSWER;
 }
 
 static const char *status_text(const struct ndb_mgm_node_state *node)
 {
-    if (node->hangs) return DOES_NOT_ANSWER;
-    return ndb_mgm_status_text(connected(node) ? node->status : NDB_MGM_STATUS_NO_CONTACT);
+    bool known = node->status != NDB_MGM_STATUS_UNKNOWN;
+
+    return ndb_mgm_status_text(known ? node->status : NDB_MGM_STATUS_NO_CONTACT);
 }
 
 static void version_text(uint32_t version, char *text, size_t size)
@@ -33,8 +34,8 @@ static void show_node(FILE *out, const struct ndb_mgm_node_state *node)
     char version[32];
 
     (void)fprintf(out, "id=%u", node->node_id);
-    if (node->hangs) {
-        (void)fprintf(out, "\t@%s  (" DOES_NOT_ANSWER ")\n", node->address);
+    if (node->status == NDB_MGM_STATUS_NO_ANSWER) {
+        (void)fprintf(out, "\t@%s  (%s)\n", node->address, status_text(node));
         return;
     }
     if (!connected(node)) {
@@ -267,8 +268,7 @@ static cJSON *node_json(const struct ndb_mgm_node_state *node)
     version_text(node->version, version, sizeof(version));
     (void)cJSON_AddNumberToObject(json, "id", node->node_id);
     (void)cJSON_AddStringToObject(json, "type", ndb_mgm_type_name(node->type));
-    (void)cJSON_AddStringToObject(
-        json, "status", node->hangs ? DOES_NOT_ANSWER : ndb_mgm_status_text(node->status));
+    (void)cJSON_AddStringToObject(json, "status", ndb_mgm_status_text(node->status));
     (void)cJSON_AddBoolToObject(json, "connected", connected(node));
     (void)cJSON_AddStringToObject(json, "host", node->host);
     if (!connected(node)) return json;

@@ -21,8 +21,7 @@ uint32_t console_find_nodes(const struct console *console, bool linked, uint32_t
     console_wait_server(console);
     if (state != NULL && ndb_mgm_get_status(console->handle, state) == 0) {
         for (uint32_t i = 0; i < state->count; i++) {
-            bool away =
-                state->nodes[i].status == NDB_MGM_STATUS_NO_CONTACT && !state->nodes[i].hangs;
+            bool away = state->nodes[i].status == NDB_MGM_STATUS_NO_CONTACT;
             if (state->nodes[i].type == NDB_MGM_NODE_NDB && away != linked)
                 nodes[count++] = state->nodes[i].node_id;
         }

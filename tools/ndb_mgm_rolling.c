@@ -123,6 +123,12 @@ static void tell(struct rolling *rolling, const struct ndb_mgm_node_state *node,
     (void)fflush(rolling->console->out);
 }
 
+/* Nothing comes from it. */
+static bool is_away(const struct ndb_mgm_node_state *node)
+{
+    return node->status == NDB_MGM_STATUS_NO_CONTACT || node->status == NDB_MGM_STATUS_NO_ANSWER;
+}
+
 static int refuse(struct rolling *rolling, const struct ndb_mgm_node_state *node)
 {
     FILE *out = rolling->console->out;
@@ -135,7 +141,7 @@ static int refuse(struct rolling *rolling, const struct ndb_mgm_node_state *node
                       "node %u is not started, and another one must not be missing. It waits for: "
                       "%u START\n",
                       node->node_id, node->node_id);
-    else if (node->hangs)
+    else if (node->status == NDB_MGM_STATUS_NO_ANSWER)
         (void)fprintf(out,
                       "node %u does not answer, and another one must not be missing. End its "
                       "process when it does not go on\n",
@@ -159,8 +165,7 @@ static int all_are_there(struct rolling *rolling)
         const struct ndb_mgm_node_state *node = not_started(rolling->state);
         if (node == NULL) return 0;
         bool comes = node->status != NDB_MGM_STATUS_SINGLEUSER &&
-                     node->status != NDB_MGM_STATUS_NOT_STARTED &&
-                     node->status != NDB_MGM_STATUS_NO_CONTACT;
+                     node->status != NDB_MGM_STATUS_NOT_STARTED && !is_away(node);
         if (comes) away = now_s();
         if (interrupted || now_s() - away > GRACE_S || node->status == NDB_MGM_STATUS_SINGLEUSER)
             return refuse(rolling, node);
@@ -212,7 +217,7 @@ static enum wait wait_for(struct rolling *rolling, uint32_t id, uint32_t dynamic
         if (!again) same = now_s();
         if (again && !sure && now_s() - same > HANGING_S) return WAIT_AGAIN;
         if (missing != NULL) tell(rolling, missing, missing == own ? "" : "Waiting for ");
-        if (missing == NULL || missing->status != NDB_MGM_STATUS_NO_CONTACT) seen = now_s();
+        if (missing == NULL || !is_away(missing)) seen = now_s();
         if (interrupted) return WAIT_INTERRUPTED;
         if (now_s() - seen > AWAY_MAX) {
             (void)fprintf(rolling->console->out, "Node %u does not come back: see its log\n",

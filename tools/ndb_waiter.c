@@ -126,7 +126,7 @@ static bool look(const struct settings *settings, const struct ndb_mgm_cluster_s
         const struct ndb_mgm_node_state *node = &cluster->nodes[i];
         if (!is_waited_for(settings, node)) continue;
         waited++;
-        bool done = node->status == settings->wanted && !node->hangs; /* It may come back. */
+        bool done = node->status == settings->wanted;
         if (print && last[node->node_id] != node->status) {
             printf("Node %u: %s", node->node_id, ndb_mgm_status_name(node->status));
             if (!done) printf(" (waiting for %s)", ndb_mgm_status_name(settings->wanted));
@@ -177,13 +177,9 @@ static void print_others(const struct settings *settings,
 
     for (uint32_t i = 0; i < cluster->count; i++) {
         const struct ndb_mgm_node_state *node = &cluster->nodes[i];
-        bool done = node->status == settings->wanted && !node->hangs;
-        if (!is_waited_for(settings, node) || done) continue;
-        if (node->hangs)
-            (void)fprintf(stderr, "%snode %u does not answer", before, node->node_id);
-        else
-            (void)fprintf(stderr, "%snode %u is %s", before, node->node_id,
-                          ndb_mgm_status_name(node->status));
+        if (!is_waited_for(settings, node) || node->status == settings->wanted) continue;
+        (void)fprintf(stderr, "%snode %u is %s", before, node->node_id,
+                      ndb_mgm_status_name(node->status));
         before = ", ";
     }
 }

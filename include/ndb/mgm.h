@@ -59,7 +59,8 @@ enum ndb_mgm_node_status {
     NDB_MGM_STATUS_RESTARTING = 6,
     NDB_MGM_STATUS_SINGLEUSER = 7,
     NDB_MGM_STATUS_RESUME = 8,
-    NDB_MGM_STATUS_CONNECTED = 9
+    NDB_MGM_STATUS_CONNECTED = 9,
+    NDB_MGM_STATUS_NO_ANSWER = 10 /* A data node is linked, and has not answered for seconds. */
 };
 
 enum ndb_mgm_severity {
@@ -107,7 +108,6 @@ struct ndb_mgm_node_state {
     uint32_t arbit_state;   /* Data nodes: 0 none, 6 there is an arbitrator, else one is chosen. */
     uint32_t arbitrator;    /* Data nodes: which node it is, 0 = none. */
     int slow;               /* 1: this data node is slow; others are asked in its place. */
-    int hangs;              /* 1: this data node is linked and does not answer: NO_CONTACT. */
     int is_single_user;     /* 1: this client alone may work (single user mode). */
     char address[64];       /* Of the connected process; empty when unknown. */
     char host[256];         /* From the configuration; empty: any. */

@@ -174,15 +174,18 @@ say "at a terminal: Tab, Ctrl-C, the history of a console that is killed"
 want 0 /usr/bin/python3 "$HERE/console_terminal.py" "$BIN/ndb_mgm" "$BOX/history"
 want_text out '^the terminal works$'
 
-say "ndb_top asks the next node when the first one hangs"
+say "a node hangs: it is shown as one that does, not as it was; the other one leads, and never do both"
 kill -STOP "${NODE_PIDS[1]}"
-want 0 "$BIN/ndb_top" --count=1 --format=json
-want_text out '^\{"node":2,'
-
-say "it is shown as a node that hangs, not as it was; the other one leads"
-until run "$BIN/ndb_mgm" -e '1 STATUS' | grep -q 'does not answer'; do sleep 0.1; done
+"$BIN/ndb_top" --count=1 --format=json >"$BOX/top.out" 2>"$BOX/top.err" &
+top=$!
+until run "$BIN/ndb_mgm" -e SHOW | tee "$BOX/out" | grep -q 'does not answer'; do
+    [ "$(grep -c ', \*)$' "$BOX/out")" -le 1 ] || fail "two nodes lead: $(<"$BOX/out")"
+    sleep 0.05
+done
+wait "$top" || fail "ndb_top ends with $?"
+want_text top.out '^\{"node":2,' # It has asked the next one.
 want 1 "$BIN/ndb_waiter" --no-contact --wait-nodes=1 --timeout=1 # Its process is there.
-want_text err '^Not all nodes are NO_CONTACT after 1 s: node 1 does not answer$'
+want_text err '^Not all nodes are NO_CONTACT after 1 s: node 1 is NO_ANSWER$'
 mgm 0 SHOW
 want_text out '^id=1	@127\.0\.0\.1  \(does not answer\)$'
 want_text out '^id=2	@.*, \*\)$'
@@ -197,7 +200,8 @@ want_text out '^Node 2: Data usage is '
 mgm 255 '2 STOP'
 want_text out 'would stop the cluster: it is the last one of node group 0 that is started; node 1 does not answer\.'
 want 1 "$BIN/ndb_waiter" --timeout=1
-want_text err '^Not all nodes are STARTED after 1 s: node 1 does not answer$'
+want_text out '^Node 1: NO_ANSWER \(waiting for STARTED\)$'
+want_text err '^Not all nodes are STARTED after 1 s: node 1 is NO_ANSWER$'
 grep -q 'WARNING  -- Node 1 does not answer: ' "$BOX"/mgm/ndb_49_cluster.log || fail "no word of it in the cluster log"
 kill -9 "${NODE_PIDS[1]}"
 unset "NODE_PIDS[1]"
