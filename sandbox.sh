@@ -140,6 +140,12 @@ living() {
 
 running() { [ -f "$BOX/connectstring" ] && alive "${PID_FILES[0]}"; }
 
+need_running() {
+    running && return 0
+    echo "The cluster is not running: ./sandbox.sh start" >&2
+    exit 1
+}
+
 # sandbox/bin: each program by its name, which talks to this cluster.
 write_programs() {
     local program
@@ -233,15 +239,25 @@ check_room() {
     }
 }
 
+# last_failure ERROR_LOG: when and why, without the paths that follow.
+last_failure() { tac "$1" | awk '/^(Message|Error|Error data): / { print } /^Time: / { print; exit }' | tac; }
+
 # What the nodes that are not up have said last, in this start.
 last_words() {
-    local node log
+    local node log status
+    status=$(timeout --foreground 10 "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "ALL STATUS" 2>/dev/null) || true
     for node in 1 2; do
-        for log in "$BOX/node$node/ndb_${node}_error.log" "$BOX/node$node/ndb_${node}_out.log"; do
-            [ -s "$log" ] && [ ! "$log" -ot "$BOX/config.ini" ] || continue
+        if grep -q "^Node $node: started" <<<"$status"; then continue; fi
+        log=$BOX/node$node/ndb_${node}_error.log
+        if [ -s "$log" ] && [ ! "$log" -ot "$BOX/config.ini" ]; then
+            printf '\nThe last failure in %s:\n' "$log"
+            last_failure "$log"
+        fi
+        log=$BOX/node$node/ndb_${node}_out.log
+        if [ -s "$log" ] && [ ! "$log" -ot "$BOX/config.ini" ]; then
             printf '\nThe end of %s:\n' "$log"
             tail -n 6 "$log"
-        done
+        fi
     done
 }
 
@@ -333,11 +349,11 @@ wait_for_end() {
     exit 1
 }
 
-# end_by_force PID_FILE: the process and its children; what a data node works in is the child of its angel.
+# end_by_force PID_FILE SECONDS: the process and its children; what a data node works in is the child of its angel.
 end_by_force() {
     local pid pids
     pids="$(cat "$1") $(pgrep -P "$(cat "$1")" | tr '\n' ' ' || true)"
-    echo "pid $(cat "$1") did not stop in 60 s; it is killed"
+    echo "pid $(cat "$1") did not go on, or stop, in $2 s; it is killed"
     # shellcheck disable=SC2086
     kill -KILL $pids 2>/dev/null || true
     for pid in $pids; do wait_for_end "$pid" 10; done
@@ -357,6 +373,29 @@ end_orphans() {
     done
 }
 
+# hanging: the numbers of the data nodes that are there and do not answer the management server.
+hanging() {
+    timeout --foreground 40 "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "ALL REPORT MEMORY" 2>/dev/null |
+        sed -n 's/^Node \([12]\) does not answer$/\1/p'
+}
+
+# A data node that hangs is not waited for by the order to shut down, which takes half a minute for it.
+end_hanging() {
+    local node nodes end=$((SECONDS + 10))
+    nodes=$(hanging) || true
+    [ -n "$nodes" ] || return 0
+    echo "Data node ${nodes//$'\n'/ and } does not answer: it has 10 s to go on"
+    while [ "$SECONDS" -lt "$end" ]; do
+        sleep 0.5
+        nodes=$(hanging) || true
+        [ -n "$nodes" ] || return 0
+    done
+    for node in $nodes; do
+        if alive "${PID_FILES[$node]}"; then end_by_force "${PID_FILES[$node]}" 10; fi
+        rm -f "${PID_FILES[$node]}"
+    done
+}
+
 # Ends the script when a process cannot be ended: it is still found by its pid file, and its files stay.
 stop_cluster() {
     local pid_file
@@ -366,6 +405,7 @@ stop_cluster() {
         return
     fi
     if running && answers; then
+        end_hanging
         timeout --foreground 120 "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHUTDOWN" ||
             for pid_file in "${PID_FILES[@]}"; do # A node that hangs ends below.
                 if alive "$pid_file"; then kill "$(cat "$pid_file")" 2>/dev/null || true; fi
@@ -379,7 +419,7 @@ stop_cluster() {
     fi
     for pid_file in "${PID_FILES[@]}"; do
         if ! gone "$pid_file" 60; then
-            end_by_force "$pid_file"
+            end_by_force "$pid_file" 60
         fi
         rm -f "$pid_file"
     done
@@ -529,7 +569,10 @@ demo_memcached() {
 }
 
 demo() {
-    running || { echo "The cluster is not running: ./sandbox.sh start"; exit 1; }
+    need_running
+    need_answer
+    need_nodes --verbose=0 # The one that is left has to be there when the other one is killed.
+    trap end_background EXIT
     has_packages || { echo "Not all of sandbox.package is there: ./sandbox.sh start loads it"; exit 1; }
     build failover_client mc_client # They are no programs for users.
     local connect
@@ -541,6 +584,12 @@ demo() {
     demo_failover 2
     demo_failover 1 # The one that leads, if it has not been killed before.
     demo_memcached
+}
+
+# What the demo has left when it was cut off: a bank that does not get the Ctrl-C, a server, programs that count.
+end_background() {
+    local pid
+    for pid in $(jobs -p); do kill "$pid" 2>/dev/null || true; done
 }
 
 what_to_try() {
@@ -586,17 +635,15 @@ start)
     what_to_try
     ;;
 env)
-    if ! running; then
-        echo "The cluster is not running: ./sandbox.sh start" >&2
-        exit 1
-    fi
+    need_running
     printf 'export NDB_CONNECTSTRING=%s\nexport PATH=%q:"$PATH"\n' "$(connect_string)" "$BOX/bin"
     ;;
 status)
     if ! running; then
         case $(living) in
         0) echo "The cluster is not running." ;;
-        *) echo "The management server is not running, $(living) data nodes are: ./sandbox.sh start" ;;
+        1) echo "The management server is not running, one data node is: ./sandbox.sh start" ;;
+        *) echo "The management server is not running, two data nodes are: ./sandbox.sh start" ;;
         esac
         exit 1
     fi

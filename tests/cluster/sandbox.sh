@@ -115,7 +115,9 @@ touch -d '2 days ago' "$SANDBOX/node1/ndb_1_error.log"
     NDB_SANDBOX_WAIT=15 box 1 start
     exit "$FAILED"
 ) || FAILED=1
-want_text out '^The end of .*/sandbox/node[12]/ndb_[12]_(error|out)\.log:'
+want_text out '^The last failure in .*/sandbox/node[12]/ndb_[12]_error\.log:'
+want_text out '^Message: '
+want_text out '^The end of .*/sandbox/node[12]/ndb_[12]_out\.log:'
 want_text out 'D1/|REDO|LCP'
 ! grep -q 'of long ago' "$BOX/out" || fail "what another start has said is told: $(cat "$BOX/out")"
 box 0 stop
@@ -164,8 +166,12 @@ worker=$(pgrep -P "$(pid_of node1/ndb_1.pid)")
 kill -STOP "$worker"
 until run "$SANDBOX/bin/ndb_mgm" -e '1 STATUS' | grep -q 'does not answer'; do sleep 0.1; done
 NDB_SANDBOX_WAIT=1 box 1 start
-want_text err '^Not all nodes are STARTED after 1 s: node 1 does not answer'
+want_text err '^Not all nodes are STARTED after 1 s: node 1 is NO_ANSWER'
 want_text out '^A process that hangs is ended by ./sandbox.sh stop'
+want_text out '^The end of .*ndb_1_out.log:'
+! grep -q ndb_2 "$BOX/out" || fail "what a node says that is well: $(cat "$BOX/out")"
+NDB_SANDBOX_WAIT=1 box 1 demo # Which would kill the only one that works.
+want_text err '^Not all nodes are STARTED after 1 s: node 1 is NO_ANSWER'
 kill -CONT "$worker"
 box 0 start
 want_text out 'running already'
@@ -186,7 +192,7 @@ pid=$(pid_of mgm/ndb_49.pid)
 kill -9 "$pid"
 ended "$pid"
 box 1 status
-want_text out '^The management server is not running, 2 data nodes are: ./sandbox.sh start'
+want_text out '^The management server is not running, two data nodes are: ./sandbox.sh start'
 python3 - "$port" >"$BOX/stranger" 2>&1 <<'END' &
 import socket, sys, time
 listener = socket.socket()
@@ -218,8 +224,10 @@ kill -STOP "$pid"
 box 1 status
 want_text err 'the management server has not answered yet'
 want_text out "^The management server \(pid $pid\) runs and does not answer: "
-box 1 start
-want_text out "^The management server \(pid $pid\) runs and does not answer: "
+for command in start demo; do
+    box 1 $command
+    want_text out "^The management server \(pid $pid\) runs and does not answer: "
+done
 box 0 stop
 want_text out '^No management server answers: the data nodes are stopped without it'
 want_text out 'The cluster is down'
@@ -234,6 +242,8 @@ worker=$(pgrep -P "$pid")
 # shellcheck disable=SC2086
 kill -STOP "$pid" $worker
 box 0 stop
+want_text out '^Data node 1 does not answer: it has 10 s to go on'
+want_text out "^pid $pid did not go on, or stop, in 10 s; it is killed"
 want_text out 'The cluster is down'
 for pid in "$pid" $worker; do ended "$pid"; done
 
