@@ -63,7 +63,9 @@ bool mgmd_read_nodes(struct mgmd_session *session, bool all, bool linked_only,
             continue;
         }
         if (!mgmd_is_data_node(mgmd, id)) {
-            mgmd_reply_error(session, 5002, "Node %u: %s", id, ndb_mgm_error_message(5002));
+            mgmd_reply_error(session, 5002, "Node %u: %s", id,
+                             config_node(mgmd->config, id) == NULL ? "There is no such node"
+                                                                   : ndb_mgm_error_message(5002));
             return false;
         }
         if (linked_only && !mgmd->nodes[id].linked) {

@@ -114,18 +114,25 @@ static uint32_t find_unknown(const struct ndb_mgm_cluster_state *cluster, const 
     return 0;
 }
 
+static bool is_any_waited_for(const struct settings *settings,
+                              const struct ndb_mgm_cluster_state *cluster)
+{
+    for (uint32_t i = 0; i < cluster->count; i++) {
+        if (is_waited_for(settings, &cluster->nodes[i])) return true;
+    }
+    return false;
+}
+
 /* Prints what has changed since the last look and tells whether all are as wanted. */
 static bool look(const struct settings *settings, const struct ndb_mgm_cluster_state *cluster,
                  enum ndb_mgm_node_status *last)
 {
     bool all = true;
     bool print = settings->verbose > 0 && settings->tool.format == TOOL_TEXT;
-    uint32_t waited = 0;
 
     for (uint32_t i = 0; i < cluster->count; i++) {
         const struct ndb_mgm_node_state *node = &cluster->nodes[i];
         if (!is_waited_for(settings, node)) continue;
-        waited++;
         bool done = node->status == settings->wanted;
         if (print && last[node->node_id] != node->status) {
             printf("Node %u: %s", node->node_id, ndb_mgm_status_name(node->status));
@@ -136,7 +143,7 @@ static bool look(const struct settings *settings, const struct ndb_mgm_cluster_s
         last[node->node_id] = node->status;
         all = all && done;
     }
-    return all && waited > 0;
+    return all;
 }
 
 static void print_clock(const struct settings *settings)
@@ -224,13 +231,18 @@ static int wait_for_state(const struct settings *settings, ndb_mgm_handle_t *mgm
     uint64_t clock_ms = 0;
     bool reached = false;
     uint32_t unknown = 0;
+    bool none = false;
     const bool *asked = settings->has_waited ? settings->waited : settings->left_out;
 
     for (;;) {
         bool answered = ask(mgm, &cluster, end_ms, wait);
-        if (answered) unknown = find_unknown(&cluster, asked, 0);
-        reached = answered && unknown == 0 && look(settings, &cluster, last);
-        if (reached || unknown != 0 || now_ms() >= end_ms) break;
+        if (answered) {
+            unknown = find_unknown(&cluster, asked, 0);
+            none = !is_any_waited_for(settings, &cluster);
+        }
+        if (unknown != 0 || none) break;
+        reached = answered && look(settings, &cluster, last);
+        if (reached || now_ms() >= end_ms) break;
         if (now_ms() >= clock_ms) {
             print_clock(settings);
             clock_ms = now_ms() + 1000;
@@ -241,6 +253,11 @@ static int wait_for_state(const struct settings *settings, ndb_mgm_handle_t *mgm
     if (unknown != 0) {
         (void)fprintf(stderr, "%s: --%s-nodes: there is no data node %u\n", settings->tool.name,
                       settings->has_waited ? "wait" : "nowait", unknown);
+        return TOOL_FAILED;
+    }
+    if (none) {
+        (void)fprintf(stderr, "%s: --%s-nodes: no data node is left to wait for\n",
+                      settings->tool.name, settings->has_waited ? "wait" : "nowait");
         return TOOL_FAILED;
     }
     if (settings->tool.format == TOOL_JSON) print_json(&settings->tool, &cluster, reached);

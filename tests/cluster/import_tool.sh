@@ -98,7 +98,11 @@ import 1 --rejects=1 --opbatch=1 --db-workers=1 --table=small test "$BOX/few.csv
 want_text err 'few\.csv: more than 1 rows rejected'
 has_rows small 1
 import 1 --rejects=1 --resume --table=small test "$BOX/few.csv" # Two of the file's rows are rejected, whenever.
+! grep -q 'is not there' "$BOX/err" || fail "a state that is there is called missing"
 has_rows small 2
+rm -f "$BOX"/state/*.map # Another directory, or the run was complete.
+import 1 --resume --table=small test "$BOX/few.csv"
+want_text err "state/few\.map is not there: no former run goes on; the whole file is imported$"
 want 0 "$BIN/ndb_delete_all" -d test small big
 printf '5,"none",here,x\n' >"$BOX/state/small.csv"
 printf '1,"x",1\n' >"$BOX/state/big.csv"

@@ -237,6 +237,9 @@ done
 say "nodes"
 wrong 1 '1704: Node id belongs to another kind of node; check the configuration: node id 1 ' ndb_show_tables --ndb-nodeid=1
 wrong 1 '5002: Node 7: Node is not a data node' ndb_top -n 7 --count=1
+wrong 1 '5002: Node 200: There is no such node' ndb_top -n 200 --count=1
+wrong 1 '5002: Node 49: Node is not a data node' ndb_top -n 49 --count=1
+wrong 1 'ndb_waiter: --nowait-nodes: no data node is left to wait for' ndb_waiter --nowait-nodes=1
 wrong 1 'ndb_waiter: --wait-nodes: there is no data node 7' ndb_waiter --wait-nodes=7
 wrong 1 'Not all nodes are NOT_STARTED after 1 s: node 1 is STARTED' ndb_waiter --not-started --timeout=1
 wrong 1 "No node id from the management server at 127\.0\.0\.1 port ${CS#*:}: node id 7 is not configured as \[ndbd\]" ndbmtd --ndb-nodeid=7
