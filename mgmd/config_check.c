@@ -65,6 +65,18 @@ static const char *host_of(const struct config_section *node)
     return config_get_text(node, CFG_NDBD_HostName); /* 5 in all three kinds. */
 }
 
+static void check_host_names(struct check *check)
+{
+    FOR_NODES(node, check, CONFIG_NONE)
+    {
+        const char *host = host_of(node);
+        if (host_text_ok(host)) continue;
+        REPORT(check, true, node, CFG_NDBD_HostName,
+               "\"%.64s\" is no host name (allowed: letters, digits, . - _ :)", host);
+    }
+}
+
+/* What is no host name has been reported. */
 static void check_hosts(struct check *check)
 {
     const struct config_section *loopback = NULL;
@@ -73,11 +85,7 @@ static void check_hosts(struct check *check)
     FOR_NODES(node, check, CONFIG_NONE)
     {
         const char *host = host_of(node);
-        if (!host_text_ok(host)) {
-            REPORT(check, true, node, CFG_NDBD_HostName,
-                   "\"%.64s\" is no host name (allowed: letters, digits, . - _ :)", host);
-        }
-        if (host[0] == '\0') continue;
+        if (host[0] == '\0' || !host_text_ok(host)) continue;
         if (is_loopback(host))
             loopback = node;
         else
@@ -575,6 +583,7 @@ void config_check_values(struct cluster_config *config, const char *file,
 {
     struct check check = {.config = config, .file = file, .report = report};
 
+    check_host_names(&check);
     check_redo(&check);
     check_threads(&check);
     check_log_destination(&check);

@@ -411,7 +411,8 @@ static void store_pairs(struct build *build, uint32_t index, struct config_secti
 }
 
 /* Reports wrong values, of a default section or of a node without an id, by storing them in a
- * section that is thrown away. */
+ * section that is thrown away. Of a default section, those that are only wrong with others are
+ * reported for the nodes that have them. */
 static void check_values(struct build *build, uint32_t index)
 {
     struct cluster_config *scratch = config_new();
@@ -421,6 +422,8 @@ static void check_values(struct build *build, uint32_t index)
     struct config_section *section =
         kind == CONFIG_TCP ? config_tcp_default(scratch) : config_add_node(scratch, kind, 1);
     if (section != NULL) store_pairs(build, index, section, true);
+    if (section != NULL && !build->sections[index].is_default)
+        config_check_values(scratch, build->file, build->report);
     config_free(scratch);
 }
 

@@ -31,9 +31,15 @@ refused $'DataMemory=lots\nThreadConfig=ldm={count=three}\nFragmentLogFileSize=5
 want_text err 'ThreadConfig'
 want_text err 'FragmentLogFileSize'
 
-printf '[ndb_mgmd]\nHostName=127.0.0.1\n[ndbd]\nNodeId=200\nServerPort=0\nDataMemory=x\n[api]\nNodeId=abc\n' >"$BOX/config.ini"
+printf '[ndb_mgmd]\nHostName=127.0.0.1\n[ndbd]\nNodeId=200\nServerPort=0\nDataMemory=x\nThreadConfig=cpu\n[api]\nNodeId=abc\nHostName=h a\n' >"$BOX/config.ini"
 want 1 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --print-full-config
-for name in 'ini:4: \[ndbd\] NodeId' 'ini:5: \[ndbd\] ServerPort' 'ini:6: \[ndbd\] DataMemory' 'ini:8: .* NodeId'; do want_text err "$name"; done
+for name in 'ini:4: \[ndbd\] NodeId' 'ini:5: \[ndbd\] ServerPort' 'ini:6: \[ndbd\] DataMemory' 'ini:7: \[ndbd\] ThreadConfig' 'ini:9: .* NodeId' 'ini:10: .* HostName: "h a" is no host name'; do
+    want_text err "$name"
+done
+[ "$(grep -c 'ini:[0-9]' "$BOX/err")" = 6 ] || fail "6 values are wrong: $(cat "$BOX/err")"
+printf '[ndb_mgmd]\nHostName=127.0.0.1\n[ndbd]\n[api]\nHostName=h a\n' >"$BOX/config.ini" # It says nothing of where nodes are.
+want 1 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --print-full-config
+[ "$(grep -c 'ini:[0-9].*Host' "$BOX/err")" = 1 ] || fail "one host name is wrong: $(cat "$BOX/err")"
 printf '[ndb_mgmd]\nHostName=127.0.0.1\nLogDestination=FILE:filename="a b.log"\n[ndbd]\n[api]\n' >"$BOX/config.ini"
 want 1 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --print-full-config
 want_text err 'ini:3: .* LogDestination: filename="a b.log" is in quotes: leave them out'
