@@ -73,10 +73,30 @@ struct load {
 /* import_load.c */
 uint64_t import_now_ms(void);
 void import_fail(struct load *load);
-/* The reject file cannot be opened or written, as errno says: told, and the load has failed. */
-void import_rejects_failed(struct load *load);
+
+/* import_rows.c */
+/* The text of the row, for the reject file. False: no memory. */
+bool import_slot_keep(struct slot *slot, const char *raw, size_t size);
+void import_send(struct slot *slot);
+/* Those whose next try is due. */
+void import_send_due(struct load *load);
+/* Rows that wait for their next try stay away: the load has failed, or they are read again. */
+void import_drop_retries(struct load *load);
 /* Rows of a pipe, and those that got numbers, cannot be imported again. */
 bool import_can_repeat(const struct load *load);
+
+/* import_rejects.c */
+/* One row into the reject file: number, error, message, text; TAB separated. */
+void import_reject(struct load *load, uint64_t number, int32_t code, const char *message,
+                   const char *raw, uint32_t raw_size);
+bool import_too_many_rejected(const struct load *load);
+/* The reject file cannot be opened or written, as errno says: told, and the load has failed. */
+void import_rejects_failed(struct load *load);
+
+/* import_tell.c */
+void import_tell_progress(struct load *load, bool last);
+/* A cluster that holds rows back, because its logs are full, is not waited for in silence. */
+void import_tell_stall(struct load *load);
 
 /* import_prepare.c: false: the reason is printed. */
 bool import_prepare(struct load *load, const char *table_name);
