@@ -104,6 +104,30 @@ rm -f "$BOX"/state/*.map # Another directory, or the run was complete.
 import 1 --resume --table=small test "$BOX/few.csv"
 want_text err "state/few\.map is not there: no former run goes on; the whole file is imported$"
 want 0 "$BIN/ndb_delete_all" -d test small big
+
+say "a row that meets a temporary error only is neither done nor rejected: --resume tries it"
+printf '1,"x",1\n2,"y",2\n3,"z",3\n4,"u",4\n' >"$BOX/held.csv"
+mkfifo "$BOX/hold"
+"$BIN/lock_client" small a 3 <"$BOX/hold" >"$BOX/lock.out" 2>&1 &
+lock=$!
+PIDS+=("$lock")
+exec 7>"$BOX/hold"
+until grep -q locked "$BOX/lock.out"; do
+    kill -0 "$lock" 2>/dev/null || die "the lock: $(cat "$BOX/lock.out")"
+    sleep 0.05
+done
+import 1 --temperrors=1 --opbatch=1 --db-workers=1 --table=small test "$BOX/held.csv"
+want_text err 'held\.csv: row 3: was refused again and again$'
+want_text err '266: '
+want_text err 'row 2 is the last one that is done; --resume goes on there$'
+want_text out '^test\.small: 2 rows imported, 0 rejected'
+[ ! -e "$BOX/state/held.rej" ] || fail "the row is rejected: $(cat "$BOX/state/held.rej")"
+exec 7>&-
+wait "$lock" || fail "the lock: $(cat "$BOX/lock.out")"
+import 0 --resume --table=small test "$BOX/held.csv"
+want_text out '^test\.small: 4 rows imported \(run 2, 2 new\), 0 rejected'
+has_rows small 4
+want 0 "$BIN/ndb_delete_all" -d test small
 printf '5,"none",here,x\n' >"$BOX/state/small.csv"
 printf '1,"x",1\n' >"$BOX/state/big.csv"
 import 1 test "$BOX/state/small.csv" "$BOX/state/big.csv"
