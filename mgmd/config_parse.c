@@ -74,7 +74,7 @@ static void complain_section(struct build *build, const struct ini_section *sect
     const char *middle = nearest == NULL ? "" : ", did you mean ";
 
     COMPLAIN(build, section->line, section->name, "",
-             "%s%s%s%s (allowed: ndbd, ndb_mgmd, mysqld, tcp, each also with "
+             "%s%s%s%s (allowed: ndbd, ndb_mgmd, mysqld or api, tcp, each also with "
              "\"default\", system, computer)",
              length == 0 ? "the section has no name" : "unknown section", middle,
              nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?");
@@ -517,6 +517,10 @@ struct cluster_config *config_parse_text(const char *text, size_t length, const 
 
     if (length > CONFIG_FILE_SIZE_MAX) {
         COMPLAIN(&build, 0, "", "", "the file is too large (allowed range 0..1M bytes)");
+        return NULL;
+    }
+    if (memchr(text, '\0', length) != NULL) {
+        COMPLAIN(&build, 0, "", "", "the file has bytes of value 0: it is no text (allowed: text)");
         return NULL;
     }
     ini_file_read(&build.ini, text, length, file, report);

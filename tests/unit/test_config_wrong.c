@@ -44,15 +44,15 @@ static const struct wrong wrong[] = {
      "c.ini:2: [ndbd default]: the line has a control character (allowed: text)"},
     {REST "garbage", "c.ini:5: [mysqld]: the line is neither [section] nor name=value"},
     /* Sections. */
-    {REST "[ndbdd]\n",
-     "c.ini:5: [ndbdd]: unknown section, did you mean ndbd? (allowed: ndbd, ndb_mgmd, mysqld, tcp, "
-     "each also with \"default\", system, computer)"},
+    {REST "[ndbdd]\n", "c.ini:5: [ndbdd]: unknown section, did you mean ndbd? (allowed: ndbd, "
+                       "ndb_mgmd, mysqld or api, tcp, "
+                       "each also with \"default\", system, computer)"},
     {REST "[]\n",
-     "c.ini:5: the section has no name (allowed: ndbd, ndb_mgmd, mysqld, tcp, each also "
+     "c.ini:5: the section has no name (allowed: ndbd, ndb_mgmd, mysqld or api, tcp, each also "
      "with \"default\", system, computer)"},
     {REST "[ndbd defaults]\n",
      "c.ini:5: [ndbd defaults]: unknown section (allowed: ndbd, "
-     "ndb_mgmd, mysqld, tcp, each also with \"default\", system, computer)"},
+     "ndb_mgmd, mysqld or api, tcp, each also with \"default\", system, computer)"},
     {REST "[computer default]\n", "c.ini:5: [computer default]: there are no defaults for "
                                   "computers (allowed: [computer] with Id and HostName)"},
     {REST "[computer x]\n", "c.ini:5: [computer x]: unknown section (allowed: [computer] with Id "
@@ -77,7 +77,7 @@ static const struct wrong wrong[] = {
      "c.ini:6: [mysqld] ExecuteOnComputer: HostName is given too (allowed: one of them)"},
     {REST "[system default]\n",
      "c.ini:5: [system default]: unknown section (allowed: ndbd, "
-     "ndb_mgmd, mysqld, tcp, each also with \"default\", system, computer)"},
+     "ndb_mgmd, mysqld or api, tcp, each also with \"default\", system, computer)"},
     {"[ndbd default]\n[db default]\n" REST, "c.ini:2: [db default]: second default section of this "
                                             "kind, the first is in line 1 (allowed: one)"},
     {"[system]\n[system]\n" REST,
@@ -472,6 +472,20 @@ static void all_errors_of_a_file_are_told(void **unused)
     config_report_clear(&report);
 }
 
+/* A program, say, given by mistake: one line, and not one for each of its own. */
+static void what_is_no_text_is_told_once(void **unused)
+{
+    static const char text[] = "\177ELF\n=\n=\n\0=\n=\n";
+    struct config_report report = {.lines = NULL};
+
+    (void)unused;
+    assert_null(config_parse_text(text, sizeof(text) - 1, "c.ini", &report));
+    assert_int_equal(report.count, 1);
+    assert_string_equal(report.lines[0].text,
+                        "c.ini: the file has bytes of value 0: it is no text (allowed: text)");
+    config_report_clear(&report);
+}
+
 /* What the file's form, its names, its values and the rules between them say comes in the order of
  * its lines. */
 static void errors_come_in_the_order_of_the_lines(void **unused)
@@ -504,6 +518,7 @@ int main(void)
         cmocka_unit_test(each_range_holds),
         cmocka_unit_test(long_lines_and_files_are_refused),
         cmocka_unit_test(all_errors_of_a_file_are_told),
+        cmocka_unit_test(what_is_no_text_is_told_once),
         cmocka_unit_test(errors_come_in_the_order_of_the_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
