@@ -279,6 +279,15 @@ static void tell_rest(const struct load *load)
                       mark, load->number);
 }
 
+/* The same of a pipe: what is in neither the table nor the reject file has not been read. */
+static void tell_rest_of_pipe(const struct load *load)
+{
+    (void)fprintf(stderr,
+                  "%s: row %" PRIu64 " is the last one that was read; --ignore-lines=%" PRIu64
+                  " goes on behind it\n",
+                  load->path, load->number, load->number);
+}
+
 void import_end_state(struct load *load)
 {
     struct import_state *state = &load->state;
@@ -292,4 +301,5 @@ void import_end_state(struct load *load)
     if (!kept || !import_state_save(state, load->number, import_now_ms())) load->failed = true;
     load->totals.rejects_lost = load->rejects_lost;
     if (!load->totals.complete && state->ends != NULL) tell_rest(load);
+    if (!load->totals.complete && state->ends == NULL) tell_rest_of_pipe(load);
 }

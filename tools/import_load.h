@@ -30,7 +30,8 @@ struct slot {
     uint32_t raw_size, raw_room;
     uint64_t number; /* From 1, in the file. */
     uint32_t tries;
-    bool doubt; /* A former try may have inserted it. */
+    int32_t code; /* The error of the last one. */
+    bool doubt;   /* A former try may have inserted it. */
     uint64_t due_ms;
     uint64_t sent_ns;           /* For statistics. */
     struct ndb_operation *read; /* Of a row that may have been sent before. */
@@ -80,13 +81,15 @@ bool import_slot_keep(struct slot *slot, const char *raw, size_t size);
 void import_send(struct slot *slot);
 /* Those whose next try is due. */
 void import_send_due(struct load *load);
-/* Rows that wait for their next try stay away: the load has failed, or they are read again. */
+/* Rows that wait for their next try stay away: the load has failed, or they are read again. Those
+ * that nobody can import again by --resume are rejected, so that they have a name. */
 void import_drop_retries(struct load *load);
 /* Rows of a pipe, and those that got numbers, cannot be imported again. */
 bool import_can_repeat(const struct load *load);
 
 /* import_rejects.c */
-/* One row into the reject file: number, error, message, text; TAB separated. */
+/* One row into the reject file: number, error, message, text; TAB separated. Not of a load that has
+ * failed and that --resume goes on with: it meets the row again. */
 void import_reject(struct load *load, uint64_t number, int32_t code, const char *message,
                    const char *raw, uint32_t raw_size);
 bool import_too_many_rejected(const struct load *load);

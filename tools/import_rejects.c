@@ -49,7 +49,7 @@ void import_reject(struct load *load, uint64_t number, int32_t code, const char 
 {
     const struct import_settings *settings = load->settings;
 
-    if (load->failed) return; /* Not done: whoever goes on meets it again. */
+    if (load->rejects_lost || (load->failed && import_can_repeat(load))) return;
     if (load->rejects == NULL) {
         (void)fprintf(stderr, "%s%s: row %" PRIu64 " rejected: %d: %s\n", load->bar ? "\n" : "",
                       load->path, number, code, message);

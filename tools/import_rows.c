@@ -56,12 +56,13 @@ static void reject_slot(struct slot *slot, const ndb_error_t *error)
     give_back(slot);
 }
 
-static void retry_later(struct slot *slot)
+static void retry_later(struct slot *slot, int32_t code)
 {
     struct load *load = slot->load;
     uint64_t delay_ms = (uint64_t)load->settings->temporary_delay_ms * ++slot->tries;
 
     load->totals.retries++;
+    slot->code = code;
     slot->due_ms = import_now_ms() + (delay_ms < RETRY_MS_MAX ? delay_ms : RETRY_MS_MAX);
     slot->next = load->retry;
     load->retry = slot;
@@ -77,23 +78,25 @@ static void handle_error(struct slot *slot, const ndb_error_t *error)
 {
     struct load *load = slot->load;
     bool unknown = error->status == NDB_STATUS_UNKNOWN;
+    bool temporary = error->status == NDB_STATUS_TEMPORARY;
+    bool once_more = temporary || (unknown && !load->settings->missing_ai);
 
-    if (load->commits.lost) {
+    if (load->commits.lost && import_can_repeat(load)) {
         give_back(slot); /* It will be read again. */
-    } else if ((error->status == NDB_STATUS_TEMPORARY ||
-                (unknown && !load->settings->missing_ai)) &&
-               slot->tries < load->settings->temporary_max) {
+    } else if (once_more && slot->tries < load->settings->temporary_max) {
         slot->doubt |= unknown;
-        retry_later(slot);
-    } else if (unknown || error->status == NDB_STATUS_TEMPORARY) {
-        /* Nothing is wrong with the row: --resume tries it again. */
+        retry_later(slot, error->code);
+    } else if (unknown || (temporary && import_can_repeat(load))) {
         if (!load->failed) {
             (void)fprintf(stderr, "%s: row %" PRIu64 ": %s\n", load->path, slot->number,
                           unknown ? "may be in the table or not" : "was refused again and again");
             tool_print_error(error);
         }
         import_fail(load);
-        give_back(slot);
+        if (import_can_repeat(load))
+            give_back(slot); /* Nothing is wrong with the row: --resume tries it again. */
+        else
+            reject_slot(slot, error);
     } else {
         reject_slot(slot, error);
     }
@@ -157,7 +160,7 @@ static void compared(int result, struct ndb_transaction *transaction, void *cont
     if (result != 0) {
         handle_error(slot, ndb_transaction_error(transaction));
     } else if (ndb_operation_error(slot->read)->code != 0) {
-        retry_later(slot); /* It is gone again. */
+        retry_later(slot, ndb_operation_error(slot->read)->code); /* It is gone again. */
     } else if (!same_row(load, slot, slot->read)) {
         reject_slot(slot, &exists);
     } else if (ndb_write(transaction, load->record, slot->row, NULL) != NULL &&
@@ -252,6 +255,12 @@ void import_drop_retries(struct load *load)
     while (load->retry != NULL) {
         struct slot *slot = load->retry;
         load->retry = slot->next;
-        give_back(slot);
+        if (import_can_repeat(load)) {
+            give_back(slot);
+            continue;
+        }
+        ndb_error_t error;
+        ndb_error_lookup(slot->code, &error);
+        reject_slot(slot, &error);
     }
 }

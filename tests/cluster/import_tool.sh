@@ -122,11 +122,15 @@ want_text err '266: '
 want_text err 'row 2 is the last one that is done; --resume goes on there$'
 want_text out '^test\.small: 2 rows imported, 0 rejected'
 [ ! -e "$BOX/state/held.rej" ] || fail "the row is rejected: $(cat "$BOX/state/held.rej")"
+printf '11,"x",1\n12,"y",2\n3,"z",3\n' >"$BOX/held.pipe"
+import 1 --temperrors=1 --rejects-file="$BOX/pipe.rej" --input-type=csv --table=small test <(cat "$BOX/held.pipe") # It cannot be resumed.
+want_text err 'row 3 rejected: 266: '
+[ "$(cut -f 1,2,4 "$BOX/pipe.rej")" = $'3\t266\t3,"z",3' ] || fail "the row of a pipe has no name: $(cat "$BOX/pipe.rej")"
 exec 7>&-
 wait "$lock" || fail "the lock: $(cat "$BOX/lock.out")"
 import 0 --resume --table=small test "$BOX/held.csv"
 want_text out '^test\.small: 4 rows imported \(run 2, 2 new\), 0 rejected'
-has_rows small 4
+has_rows small 6 # Two of the pipe's.
 want 0 "$BIN/ndb_delete_all" -d test small
 printf '5,"none",here,x\n' >"$BOX/state/small.csv"
 printf '1,"x",1\n' >"$BOX/state/big.csv"
