@@ -27,7 +27,8 @@ struct log_file {
     uint64_t size;
     uint64_t max_size;
     uint32_t max_files;
-    bool cut; /* Its last line is not whole. */
+    bool cut;      /* Its last line is not whole. */
+    uint64_t lost; /* Lines, since the last one that it has told of. */
 };
 
 struct cluster_log {
@@ -41,7 +42,6 @@ struct cluster_log {
     uint32_t last_node;
     time_t last_time;
     uint32_t repeats;
-    uint64_t lost;
 };
 
 static int facility_number(const char *name)
@@ -85,8 +85,10 @@ static void rotate(struct log_file *file)
         (void)rename(from, to);
     }
     (void)snprintf(to, sizeof(to), "%s.1", file->path);
-    (void)rename(file->path, to);
-    file->cut = false;
+    if (rename(file->path, to) == 0) {
+        file->cut = false;
+        file->size = 0;
+    }
     (void)open_file(file);
 }
 
@@ -145,12 +147,9 @@ static bool put_line(struct log_file *file, const char *line, size_t length)
     return false;
 }
 
-static void write_line(struct cluster_log *log, enum ndb_mgm_severity severity, uint32_t node,
-                       const char *text)
+static size_t make_line(char *line, size_t size, enum ndb_mgm_severity severity, uint32_t node,
+                        const char *text)
 {
-    static const int syslog_levels[] = {LOG_INFO, LOG_DEBUG, LOG_INFO, LOG_WARNING,
-                                        LOG_ERR,  LOG_CRIT,  LOG_ALERT};
-    char line[LOG_TEXT_MAX + 100];
     char stamp[32];
     char source[24] = "";
     time_t now = time(NULL);
@@ -159,26 +158,56 @@ static void write_line(struct cluster_log *log, enum ndb_mgm_severity severity, 
     (void)localtime_r(&now, &tm);
     (void)strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &tm);
     if (node != 0) (void)snprintf(source, sizeof(source), "Node %u: ", node);
-    int length = snprintf(line, sizeof(line), "%s [MgmtSrvr] %-8s -- %s%s\n", stamp,
-                          ndb_mgm_severity_name(severity), source, text);
+    return (size_t)snprintf(line, size, "%s [MgmtSrvr] %-8s -- %s%s\n", stamp,
+                            ndb_mgm_severity_name(severity), source, text);
+}
+
+static bool write_file(struct log_file *file, const char *line, size_t length)
+{
+    if (file->size > 0 && file->size + length > file->max_size) rotate(file);
+    if (file->out == NULL && open_file(file) != 0) return false;
+    if (!put_line(file, line, length)) return false;
+    file->size += length;
+    return true;
+}
+
+/* A line has come through. That the others are missing is told until it has come through, too. */
+static void tell_lost(struct log_file *file)
+{
+    char text[60];
+    char line[200];
+
+    if (file->lost == 0) return;
+    (void)snprintf(text, sizeof(text), "%llu lines of this log were lost",
+                   (unsigned long long)file->lost);
+    if (write_file(file, line, make_line(line, sizeof(line), NDB_MGM_SEVERITY_WARNING, 0, text)))
+        file->lost = 0;
+}
+
+static void write_line(struct cluster_log *log, enum ndb_mgm_severity severity, uint32_t node,
+                       const char *text)
+{
+    static const int syslog_levels[] = {LOG_INFO, LOG_DEBUG, LOG_INFO, LOG_WARNING,
+                                        LOG_ERR,  LOG_CRIT,  LOG_ALERT};
+    char line[LOG_TEXT_MAX + 100];
+    size_t length = make_line(line, sizeof(line), severity, node, text);
+
     for (uint32_t i = 0; i < log->file_count; i++) {
-        struct log_file *file = &log->files[i];
-        if (file->size > 0 && file->size + (uint64_t)length > file->max_size) rotate(file);
-        if (file->out == NULL && open_file(file) != 0) {
-            log->lost++;
-            continue;
-        }
-        if (!put_line(file, line, (size_t)length)) {
-            log->lost++;
-            continue;
-        }
-        file->size += (uint64_t)length;
+        if (write_file(&log->files[i], line, length))
+            tell_lost(&log->files[i]);
+        else
+            log->files[i].lost++;
     }
     if (log->console) {
         (void)fputs(line, stdout);
         (void)fflush(stdout);
     }
-    if (log->syslog) syslog(syslog_levels[severity], "%s%s", source, text);
+    if (log->syslog) {
+        if (node != 0)
+            syslog(syslog_levels[severity], "Node %u: %s", node, text);
+        else
+            syslog(syslog_levels[severity], "%s", text);
+    }
 }
 
 static void write_repeats(struct cluster_log *log)
@@ -215,14 +244,7 @@ void cluster_log_write(struct cluster_log *log, enum ndb_mgm_severity severity, 
     log->last_severity = severity;
     log->last_node = node;
     log->last_time = now;
-    uint64_t lost = log->lost;
     write_line(log, severity, node, clean);
-    if (lost > 0 && log->lost == lost) { /* This one has come through. */
-        (void)snprintf(clean, sizeof(clean), "%llu lines of this log were lost",
-                       (unsigned long long)lost);
-        write_line(log, NDB_MGM_SEVERITY_WARNING, 0, clean);
-        if (log->lost == lost) log->lost = 0;
-    }
 }
 
 void cluster_log_printf(struct cluster_log *log, enum ndb_mgm_severity severity, const char *format,

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "api/mgm_handle.h"
 #include "kernel/base/rng.h"
@@ -240,7 +241,7 @@ static void names_go_both_ways(void **unused)
         assert_int_equal(ndb_mgm_severity_number(ndb_mgm_severity_name((enum ndb_mgm_severity)i)),
                          i);
     }
-    for (int i = 0; i <= NDB_MGM_STATUS_CONNECTED; i++) {
+    for (int i = 0; i <= NDB_MGM_STATUS_NO_ANSWER; i++) {
         assert_int_equal(ndb_mgm_status_number(ndb_mgm_status_name((enum ndb_mgm_node_status)i)),
                          i);
     }
@@ -250,17 +251,21 @@ static void names_go_both_ways(void **unused)
 }
 
 /* A disk that takes nothing more, here a limit: the lines are counted, and what was cut stays a
- * line of its own. */
+ * line of its own. A word about it that does not come through is no line of the log, and what
+ * another file loses is not this one's. */
 static void lost_lines_of_the_log_are_told(void **unused)
 {
     (void)unused;
     struct log_destination destination = {
-        .count = 1, .targets = {{.kind = LOG_TARGET_FILE, .max_size = 1 << 20, .max_files = 2}}};
+        .count = 2,
+        .targets = {{.kind = LOG_TARGET_FILE, .max_size = 1 << 20, .max_files = 2},
+                    {.kind = LOG_TARGET_FILE, .max_size = 1 << 20, .filename = "/dev/full"}}};
     char directory[] = "/tmp/test_mgm_message.XXXXXX";
     char path[100];
     char why[400];
     char text[4000];
     struct rlimit before;
+    struct stat status;
 
     assert_non_null(mkdtemp(directory));
     (void)snprintf(path, sizeof(path), "%s/log", directory);
@@ -275,6 +280,10 @@ static void lost_lines_of_the_log_are_told(void **unused)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     for (uint32_t i = 0; i < 7; i++)
         cluster_log_printf(log, NDB_MGM_SEVERITY_INFO, "line %u", i);
+    assert_int_equal(stat(path, &status), 0);
+    limit.rlim_cur = (rlim_t)status.st_size + 60;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    cluster_log_printf(log, NDB_MGM_SEVERITY_INFO, "it fits");
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     cluster_log_printf(log, NDB_MGM_SEVERITY_INFO, "again");
     cluster_log_close(log);
@@ -282,6 +291,7 @@ static void lost_lines_of_the_log_are_told(void **unused)
     assert_non_null(file);
     text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
     assert_int_equal(fclose(file), 0);
+    assert_non_null(strstr(text, " -- it fits\n"));
     assert_non_null(strstr(text, " -- 7 lines of this log were lost\n"));
     const char *line = strstr(text, " -- again\n");
     assert_non_null(line);
