@@ -313,12 +313,8 @@ static struct cluster_config *from_server(const struct settings *settings)
     }
     ndb_mgm_set_name(handle, "ndb_config");
     if (connect_server(settings, handle) != 0) {
-        (void)fprintf(
-            stderr,
-            "Unable to connect to management server.\n%d: %s\nStart ndb_mgmd there (end it "
-            "first when it runs and does not answer), or name another address with "
-            "--ndb-connectstring or in NDB_CONNECTSTRING.\n",
-            ndb_mgm_error_code(handle), ndb_mgm_error_text(handle));
+        (void)fprintf(stderr, "Unable to connect to management server.\n%d: %s\n" WAIT_TOLD_CURE,
+                      ndb_mgm_error_code(handle), ndb_mgm_error_text(handle));
     } else if (ndb_mgm_get_configuration_of(handle, settings->from_node, &bytes, &size) != 0) {
         (void)fprintf(stderr, "%d: %s\n", ndb_mgm_error_code(handle), ndb_mgm_error_text(handle));
     } else {

@@ -10,6 +10,11 @@
 
 struct wait_told;
 
+/* What helps when no management server can be reached: a line behind the reason. */
+#define WAIT_TOLD_CURE                                                                             \
+    "Start ndb_mgmd there (end it first when it runs and does not answer), or name another "       \
+    "address with --ndb-connectstring or in NDB_CONNECTSTRING.\n"
+
 /* `name` is the program's, and lives as long. NULL when there is no memory: nothing is told then.
  */
 struct wait_told *wait_told_begin(const char *name);

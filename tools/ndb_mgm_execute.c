@@ -46,7 +46,7 @@ int console_connect(struct console *console)
         (void)fprintf(console_error_out(console), "Unable to connect with connect string: %s\n",
                       wait_told_servers(console->servers));
         int rc = console_print_error(console, 0);
-        (void)fputs(TOOL_CURE, console_error_out(console));
+        (void)fputs(WAIT_TOLD_CURE, console_error_out(console));
         return rc;
     }
     if (!console->json) {

@@ -25,11 +25,7 @@ enum tool_exit { TOOL_OK = 0, TOOL_FAILED = 1, TOOL_USAGE = 2, TOOL_NOT_CONNECTE
 #define TOOL_CALL_MS    5000u     /* One question to a management server. */
 #define TOOL_RETRIES    100       /* Of a scan that met a temporary error, */
 #define TOOL_RETRY_MS   50        /* with this pause. */
-/* Behind the reason why no management server can be reached. */
-#define TOOL_CURE                                                                                  \
-    "Start ndb_mgmd there (end it first when it runs and does not answer), or name another "       \
-    "address with --ndb-connectstring or in NDB_CONNECTSTRING.\n"
-#define TOOL_KEY_OWN 0x1000 /* Option keys of a tool's own parser start here. */
+#define TOOL_KEY_OWN    0x1000    /* Option keys of a tool's own parser start here. */
 
 enum tool_format { TOOL_TEXT, TOOL_JSON };
 

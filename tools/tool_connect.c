@@ -86,7 +86,7 @@ bool tool_connect_mgm(const struct tool *tool, ndb_mgm_handle_t *handle, uint32_
 
     wait_told_end(wait);
     if (!connected)
-        (void)fprintf(stderr, "Unable to connect to management server.\n%d: %s\n" TOOL_CURE,
+        (void)fprintf(stderr, "Unable to connect to management server.\n%d: %s\n" WAIT_TOLD_CURE,
                       ndb_mgm_error_code(handle), ndb_mgm_error_text(handle));
     return connected;
 }
@@ -182,7 +182,7 @@ static void print_not_connected(struct tool *tool)
                     : "Unable to connect to the cluster.\n",
                 stderr);
     tool_print_error(&error);
-    if (error.code == CODE_NO_SERVER) (void)fputs(TOOL_CURE, stderr);
+    if (error.code == CODE_NO_SERVER) (void)fputs(WAIT_TOLD_CURE, stderr);
 }
 
 static void print_not_ready(struct tool *tool)
