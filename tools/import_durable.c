@@ -227,7 +227,10 @@ bool import_begin_state(struct load *load, const char *table_name, const char *s
         return false;
     }
     load->first_byte = state->durable.end_pos;
-    return import_state_save(state, load->number + SAVE_ROWS, import_now_ms());
+    if (!import_state_save(state, load->number + SAVE_ROWS, import_now_ms())) return false;
+    if (settings->resume && state->run == 1)
+        (void)fprintf(stderr, "%s was not there: the whole file is imported\n", state->path);
+    return true;
 }
 
 /* What the state counts as rejected stands in the reject file, also after a loss of power. */
@@ -279,13 +282,19 @@ static void tell_rest(const struct load *load)
                       mark, load->number);
 }
 
-/* The same of a pipe: what is in neither the table nor the reject file has not been read. */
+/* The same of a pipe: each row that was read is in the table or in the reject file, unless that
+ * could not be written, commits are lost or not known to be kept, or answers are missing. */
 static void tell_rest_of_pipe(const struct load *load)
 {
-    (void)fprintf(stderr,
-                  "%s: row %" PRIu64 " is the last one that was read; --ignore-lines=%" PRIu64
-                  " goes on behind it\n",
-                  load->path, load->number, load->number);
+    bool kept = load->totals.on_disk || load->commits.memory;
+
+    (void)fprintf(stderr, "%s: row %" PRIu64 " is the last one that was read; ", load->path,
+                  load->number);
+    if (kept && !load->rejects_lost && !load->cut_off)
+        (void)fprintf(stderr, "--ignore-lines=%" PRIu64 " goes on behind it\n", load->number);
+    else
+        (void)fprintf(stderr, "some of the rows up to it may be neither in the table nor in %s\n",
+                      load->rejects_path);
 }
 
 void import_end_state(struct load *load)

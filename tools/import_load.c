@@ -68,17 +68,27 @@ static void reject_value(struct load *load, const char *raw, uint32_t where, int
     import_reject(load, load->number, code, message, raw, (uint32_t)load->csv.raw_size);
 }
 
+/* This row ends the load. A file is read again behind the last row that is done; who goes on with a
+ * pipe has no such place, and finds the row in the reject file. */
+static void fail_with_row(struct load *load, int32_t code, const char *text, const char *raw)
+{
+    import_fail(load);
+    if (load->state.ends == NULL)
+        import_reject(load, load->number, code, text, raw, (uint32_t)load->csv.raw_size);
+}
+
 /* A number of the table, where the file has none. Waiting for it runs what waits for answers, so no
  * slot is taken yet. */
-static bool take_number(struct load *load, uint64_t *number)
+static bool take_number(struct load *load, const char *raw, uint64_t *number)
 {
     ndb_t *ndb = load->settings->tool.ndb;
 
     if (load->number_column == SKIPPED) return true;
     if (ndb_auto_increment(ndb, load->table, &load->settings->numbers, number, 0) == 0) return true;
+    const ndb_error_t *error = ndb_error(ndb);
     (void)fprintf(stderr, "%s: a number for row %" PRIu64 ": ", load->path, load->number);
-    tool_print_error(ndb_error(ndb));
-    import_fail(load);
+    tool_print_error(error);
+    fail_with_row(load, error->code, error->text, raw);
     return false;
 }
 
@@ -96,7 +106,8 @@ static void take_row(struct load *load, const char *raw)
     uint64_t number = 0;
     char message[100];
     uint32_t where = 0;
-    const int32_t malformed = 4313; /* The number of a value that cannot be read. */
+    const int32_t malformed = 4313; /* The number of a value that cannot be read, */
+    const int32_t no_memory = 4000; /* and of a client without memory. */
 
     if (load->csv.problem != NULL) {
         import_reject(load, load->number, malformed, load->csv.problem, raw,
@@ -109,7 +120,7 @@ static void take_row(struct load *load, const char *raw)
         import_reject(load, load->number, malformed, message, raw, (uint32_t)load->csv.raw_size);
         return;
     }
-    if (!take_number(load, &number)) return;
+    if (!take_number(load, raw, &number)) return;
     struct slot *slot = load->free;
     set_number(load, slot->row, number);
     int code = convert(load, slot->row, &where);
@@ -119,7 +130,7 @@ static void take_row(struct load *load, const char *raw)
     }
     if (!import_slot_keep(slot, raw, load->csv.raw_size)) {
         (void)fprintf(stderr, "%s: out of memory\n", load->path);
-        import_fail(load);
+        fail_with_row(load, no_memory, "out of memory", raw);
         return;
     }
     load->free = slot->next;
@@ -192,6 +203,7 @@ static void run(struct load *load)
         } else if (ndb_poll(ndb, wait ? POLL_MS : 0, wait ? 1 : 0) < 0) {
             tool_print_error(ndb_error(ndb));
             import_fail(load);
+            load->cut_off = pending > 0 || load->retry != NULL;
             break;
         }
         import_keep_state(load);

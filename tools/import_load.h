@@ -69,6 +69,7 @@ struct load {
     bool bar;  /* Standard error is a terminal. */
     bool stop; /* No more input. */
     bool failed;
+    bool cut_off; /* With rows on their way, whose answers nobody waits for. */
 };
 
 /* import_load.c */

@@ -53,7 +53,9 @@ void import_reject(struct load *load, uint64_t number, int32_t code, const char 
     if (load->rejects == NULL) {
         (void)fprintf(stderr, "%s%s: row %" PRIu64 " rejected: %d: %s\n", load->bar ? "\n" : "",
                       load->path, number, code, message);
-        bool more = load->state.run > 1 || load->rejects_begun;
+        /* Who goes on by --ignore-lines has rows of the run before in there. */
+        bool more = load->state.run > 1 || load->rejects_begun ||
+                    (settings->ignore_lines > 0 && !import_can_repeat(load));
         load->rejects = fopen(load->rejects_path, more ? "a" : "w");
         load->rejects_begun = true;
         if (load->rejects == NULL) {

@@ -49,9 +49,11 @@ static void reject_slot(struct slot *slot, const ndb_error_t *error)
 {
     char message[600];
     bool detail = error->detail != NULL && error->detail[0] != '\0';
+    bool doubt = slot->doubt && error->code != ROW_EXISTS; /* That one was compared. */
 
-    (void)snprintf(message, sizeof(message), "%s%s%s", error->text, detail ? ": " : "",
-                   detail ? error->detail : "");
+    (void)snprintf(message, sizeof(message), "%s%s%s%s", error->text, detail ? ": " : "",
+                   detail ? error->detail : "",
+                   doubt ? "; a former try may have put it into the table" : "");
     import_reject(slot->load, slot->number, error->code, message, slot->raw, slot->raw_size);
     give_back(slot);
 }

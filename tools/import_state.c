@@ -234,12 +234,7 @@ bool import_state_begin(struct import_state *state, const char *directory, const
         return false;
     }
     if (!lock_state(state)) return false;
-    if (resume && state->lock < 0)
-        (void)fprintf(stderr,
-                      "%s is not there: no former run goes on; the whole file is imported\n",
-                      state->path);
-    else if (resume && !read_state(state))
-        return false;
+    if (resume && state->lock >= 0 && !read_state(state)) return false;
     state->answered = state->durable;
     state->run++;
     return true;

@@ -98,11 +98,11 @@ import 1 --rejects=1 --opbatch=1 --db-workers=1 --table=small test "$BOX/few.csv
 want_text err 'few\.csv: more than 1 rows rejected'
 has_rows small 1
 import 1 --rejects=1 --resume --table=small test "$BOX/few.csv" # Two of the file's rows are rejected, whenever.
-! grep -q 'is not there' "$BOX/err" || fail "a state that is there is called missing"
+! grep -q 'was not there' "$BOX/err" || fail "a state that is there is called missing"
 has_rows small 2
 rm -f "$BOX"/state/*.map # Another directory, or the run was complete.
 import 1 --resume --table=small test "$BOX/few.csv"
-want_text err "state/few\.map is not there: no former run goes on; the whole file is imported$"
+want_text err "state/few\.map was not there: the whole file is imported$"
 want 0 "$BIN/ndb_delete_all" -d test small big
 
 say "a row that meets a temporary error only is neither done nor rejected: --resume tries it"
@@ -131,6 +131,19 @@ wait "$lock" || fail "the lock: $(cat "$BOX/lock.out")"
 import 0 --resume --table=small test "$BOX/held.csv"
 want_text out '^test\.small: 4 rows imported \(run 2, 2 new\), 0 rejected'
 has_rows small 6 # Two of the pipe's.
+
+say "a pipe says behind which row to go on, and only when each row before has a place"
+rm -f "$BOX/pipe.rej"
+printf '21,"x",1\nnone,"y",2\n' >"$BOX/held.pipe"
+import 1 --rejects-file="$BOX/pipe.rej" --input-type=csv --table=small test <(cat "$BOX/held.pipe")
+want_text err ': row 2 is the last one that was read; --ignore-lines=2 goes on behind it$'
+printf '23,"z",3\nnone,"u",4\n' >>"$BOX/held.pipe"
+import 1 --ignore-lines=2 --rejects-file="$BOX/pipe.rej" --input-type=csv --table=small test <(cat "$BOX/held.pipe")
+[ "$(cut -f 1 "$BOX/pipe.rej" | tr '\n' ' ')" = '2 4 ' ] || fail "the run before has no rejected rows: $(cat "$BOX/pipe.rej")"
+has_rows small 8
+printf '24,"x",1\nnone,"y",2\n' >"$BOX/held.pipe"
+import 1 --rejects-file=/dev/full --input-type=csv --table=small test <(cat "$BOX/held.pipe")
+want_text err ': row 2 is the last one that was read; some of the rows up to it may be neither in the table nor in /dev/full$'
 want 0 "$BIN/ndb_delete_all" -d test small
 printf '5,"none",here,x\n' >"$BOX/state/small.csv"
 printf '1,"x",1\n' >"$BOX/state/big.csv"
@@ -223,6 +236,10 @@ import 1 -m test "$BOX/tiny.csv"
 want_text err 'a number for row 128: 4314'
 want_text err 'row 127 is the last one that is done; --ignore-lines=127 goes on there, but some of the rows up to 128 may be in'
 has_rows tiny 127
+want 0 "$BIN/ndb_delete_all" -d test tiny
+import 1 -m --rejects-file="$BOX/tiny.rej" --table=tiny test <(seq 9) # The numbers are used up.
+want_text err ': row 1 is the last one that was read; --ignore-lines=1 goes on behind it$'
+[ "$(cut -f 1,2,4 "$BOX/tiny.rej")" = $'1\t4314\t1' ] || fail "the row without a number has no name: $(cat "$BOX/tiny.rej")"
 
 # next_is TABLE NUMBER: the cluster gives this one next.
 next_is() {
