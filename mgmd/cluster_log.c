@@ -3,9 +3,10 @@
  *
  *   2026-01-31 12:00:00 [MgmtSrvr] INFO     -- Node 1: Start phase 1 completed (initial start)
  *
- * A file that would grow beyond its limit is renamed to .1, .1 to .2 and so on. A line equal to the
- * one before it within three seconds is counted, not written. A write that fails is dropped: the
- * log must never stop the server; the loss is told when writing works again.
+ * A file that would grow beyond its limit is renamed to .1, .1 to .2 and so on; what is no regular
+ * file (/dev/stderr) is left where it is. A line equal to the one before it within three seconds is
+ * counted, not written. A write that fails is dropped: the log must never stop the server; the loss
+ * is told when writing works again.
  */
 #include "mgmd/cluster_log.h"
 
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +29,7 @@ struct log_file {
     uint64_t size;
     uint64_t max_size;
     uint32_t max_files;
+    bool regular;  /* It is turned over. */
     bool cut;      /* Its last line is not whole. */
     uint64_t lost; /* Lines, since the last one that it has told of. */
 };
@@ -65,31 +68,13 @@ static int facility_number(const char *name)
 
 static int open_file(struct log_file *file)
 {
+    struct stat status;
+
     file->out = fopen(file->path, "a");
     if (file->out == NULL) return -1;
-    (void)fseek(file->out, 0, SEEK_END);
-    long at = ftell(file->out);
-    file->size = at < 0 ? 0 : (uint64_t)at;
+    file->regular = fstat(fileno(file->out), &status) == 0 && S_ISREG(status.st_mode);
+    file->size = file->regular ? (uint64_t)status.st_size : 0;
     return 0;
-}
-
-static void rotate(struct log_file *file)
-{
-    char from[2400];
-    char to[2400];
-
-    if (file->out != NULL) (void)fclose(file->out);
-    for (uint32_t i = file->max_files; i > 1; i--) {
-        (void)snprintf(from, sizeof(from), "%s.%u", file->path, i - 1);
-        (void)snprintf(to, sizeof(to), "%s.%u", file->path, i);
-        (void)rename(from, to);
-    }
-    (void)snprintf(to, sizeof(to), "%s.1", file->path);
-    if (rename(file->path, to) == 0) {
-        file->cut = false;
-        file->size = 0;
-    }
-    (void)open_file(file);
 }
 
 struct cluster_log *cluster_log_open(const struct log_destination *destination,
@@ -162,9 +147,33 @@ static size_t make_line(char *line, size_t size, enum ndb_mgm_severity severity,
                             ndb_mgm_severity_name(severity), source, text);
 }
 
+/* Makes room for new lines under the file's name. */
+static void rotate(struct log_file *file)
+{
+    char from[2400];
+    char to[2400];
+    char text[200];
+    char line[300];
+
+    if (file->out != NULL) (void)fclose(file->out);
+    for (uint32_t i = file->max_files; i > 1; i--) {
+        (void)snprintf(from, sizeof(from), "%s.%u", file->path, i - 1);
+        (void)snprintf(to, sizeof(to), "%s.%u", file->path, i);
+        (void)rename(from, to);
+    }
+    (void)snprintf(to, sizeof(to), "%s.1", file->path);
+    int error = rename(file->path, to) == 0 || errno == ENOENT ? 0 : errno;
+    if (error == 0) file->cut = false;
+    if (open_file(file) != 0 || error == 0) return;
+    (void)snprintf(text, sizeof(text), "this log grows beyond its limit: it cannot be renamed: %s",
+                   strerror(error));
+    file->size = 0; /* The next try comes after as much again. */
+    (void)put_line(file, line, make_line(line, sizeof(line), NDB_MGM_SEVERITY_WARNING, 0, text));
+}
+
 static bool write_file(struct log_file *file, const char *line, size_t length)
 {
-    if (file->size > 0 && file->size + length > file->max_size) rotate(file);
+    if (file->regular && file->size > 0 && file->size + length > file->max_size) rotate(file);
     if (file->out == NULL && open_file(file) != 0) return false;
     if (!put_line(file, line, length)) return false;
     file->size += length;

@@ -9,15 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <signal.h>
 #include <stdio.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include "api/mgm_handle.h"
 #include "kernel/base/rng.h"
 #include "signals/event_text.h"
-#include "mgmd/cluster_log.h"
 #include "mgmd/log_destination.h"
 #include "mgmd/message.h"
 #include "signals/management.h"
@@ -250,58 +245,6 @@ static void names_go_both_ways(void **unused)
     assert_string_equal(ndb_mgm_status_text((enum ndb_mgm_node_status)99), "unknown state");
 }
 
-/* A disk that takes nothing more, here a limit: the lines are counted, and what was cut stays a
- * line of its own. A word about it that does not come through is no line of the log, and what
- * another file loses is not this one's. */
-static void lost_lines_of_the_log_are_told(void **unused)
-{
-    (void)unused;
-    struct log_destination destination = {
-        .count = 2,
-        .targets = {{.kind = LOG_TARGET_FILE, .max_size = 1 << 20, .max_files = 2},
-                    {.kind = LOG_TARGET_FILE, .max_size = 1 << 20, .filename = "/dev/full"}}};
-    char directory[] = "/tmp/test_mgm_message.XXXXXX";
-    char path[100];
-    char why[400];
-    char text[4000];
-    struct rlimit before;
-    struct stat status;
-
-    assert_non_null(mkdtemp(directory));
-    (void)snprintf(path, sizeof(path), "%s/log", directory);
-    (void)snprintf(destination.targets[0].filename, sizeof(destination.targets[0].filename), "%s",
-                   path);
-    struct cluster_log *log = cluster_log_open(&destination, "", 49, why, sizeof(why));
-    assert_non_null(log);
-    cluster_log_printf(log, NDB_MGM_SEVERITY_INFO, "a first line");
-    (void)signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    struct rlimit limit = {.rlim_cur = 80, .rlim_max = before.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    for (uint32_t i = 0; i < 7; i++)
-        cluster_log_printf(log, NDB_MGM_SEVERITY_INFO, "line %u", i);
-    assert_int_equal(stat(path, &status), 0);
-    limit.rlim_cur = (rlim_t)status.st_size + 60;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    cluster_log_printf(log, NDB_MGM_SEVERITY_INFO, "it fits");
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    cluster_log_printf(log, NDB_MGM_SEVERITY_INFO, "again");
-    cluster_log_close(log);
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-    assert_int_equal(fclose(file), 0);
-    assert_non_null(strstr(text, " -- it fits\n"));
-    assert_non_null(strstr(text, " -- 7 lines of this log were lost\n"));
-    const char *line = strstr(text, " -- again\n");
-    assert_non_null(line);
-    while (line > text && line[-1] != '\n')
-        line--;
-    assert_int_equal(strncmp(line, "20", 2), 0); /* With its own date in front. */
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(rmdir(directory), 0);
-}
-
 static void events_read_as_in_the_field(void **unused)
 {
     uint32_t data[EVENT_WORDS] = {3, 0x010000};
@@ -374,7 +317,6 @@ int main(void)
         cmocka_unit_test(a_wrong_connect_string_is_told_with_its_source),
         cmocka_unit_test(wrong_connect_strings_are_refused),
         cmocka_unit_test(names_go_both_ways),
-        cmocka_unit_test(lost_lines_of_the_log_are_told),
         cmocka_unit_test(events_read_as_in_the_field),
         cmocka_unit_test(cluster_ids_are_read),
     };

@@ -1,0 +1,215 @@
+/* test_cluster_log.c -- files of the cluster log: what they have lost, how they are turned over. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "mgmd/cluster_log.h"
+
+#define FILES_MAX 2
+
+/* A log with one file, "log" in a directory of its own. */
+struct place {
+    char directory[40];
+    char path[100];
+    struct log_destination destination;
+};
+
+static const char *path_of(const struct place *place, const char *end)
+{
+    static char path[120];
+    (void)snprintf(path, sizeof(path), "%s%s", place->path, end);
+    return path;
+}
+
+static int setup(void **state)
+{
+    struct place *place = calloc(1, sizeof(*place));
+
+    assert_non_null(place);
+    (void)snprintf(place->directory, sizeof(place->directory), "/tmp/test_cluster_log.XXXXXX");
+    assert_non_null(mkdtemp(place->directory));
+    (void)snprintf(place->path, sizeof(place->path), "%s/log", place->directory);
+    place->destination.count = 1;
+    place->destination.targets[0] =
+        (struct log_target){.kind = LOG_TARGET_FILE, .max_size = 1 << 20, .max_files = FILES_MAX};
+    (void)snprintf(place->destination.targets[0].filename,
+                   sizeof(place->destination.targets[0].filename), "%s", place->path);
+    *state = place;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct place *place = *state;
+
+    (void)remove(place->path);
+    (void)remove(path_of(place, ".1/full"));
+    (void)remove(path_of(place, ".1"));
+    (void)remove(path_of(place, ".2"));
+    assert_int_equal(rmdir(place->directory), 0);
+    free(place);
+    return 0;
+}
+
+static struct cluster_log *open_log(const struct place *place)
+{
+    char why[400];
+    struct cluster_log *log = cluster_log_open(&place->destination, "", 49, why, sizeof(why));
+
+    assert_non_null(log);
+    return log;
+}
+
+/* Lines that differ. */
+static void write_lines(struct cluster_log *log, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        cluster_log_printf(log, NDB_MGM_SEVERITY_INFO, "line %u", i);
+}
+
+static const char *text_of(const char *path)
+{
+    static char text[8000];
+    FILE *file = fopen(path, "r");
+
+    assert_non_null(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+static uint32_t count_of(const char *text, const char *part)
+{
+    uint32_t count = 0;
+
+    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part))
+        count++;
+    return count;
+}
+
+/* A disk that takes nothing more, here a limit: the lines are counted, and what was cut stays a
+ * line of its own. A word about it that does not come through is no line of the log, and what
+ * another file loses is not this one's. */
+static void lost_lines_are_told(void **state)
+{
+    struct place *place = *state;
+    struct rlimit before;
+    struct stat status;
+
+    place->destination.count = 2;
+    place->destination.targets[1] =
+        (struct log_target){.kind = LOG_TARGET_FILE, .max_size = 1 << 20, .filename = "/dev/full"};
+    struct cluster_log *log = open_log(place);
+    cluster_log_printf(log, NDB_MGM_SEVERITY_INFO, "a first line");
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    struct rlimit limit = {.rlim_cur = 80, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    write_lines(log, 7);
+    assert_int_equal(stat(place->path, &status), 0);
+    limit.rlim_cur = (rlim_t)status.st_size + 60;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    cluster_log_printf(log, NDB_MGM_SEVERITY_INFO, "it fits");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    cluster_log_printf(log, NDB_MGM_SEVERITY_INFO, "again");
+    cluster_log_close(log);
+    const char *text = text_of(place->path);
+    assert_non_null(strstr(text, " -- it fits\n"));
+    assert_non_null(strstr(text, " -- 7 lines of this log were lost\n"));
+    const char *line = strstr(text, " -- again\n");
+    assert_non_null(line);
+    while (line > text && line[-1] != '\n')
+        line--;
+    assert_int_equal(strncmp(line, "20", 2), 0); /* With its own date in front. */
+}
+
+static void full_files_are_turned_over(void **state)
+{
+    struct place *place = *state;
+    struct stat status;
+
+    place->destination.targets[0].max_size = 200;
+    struct cluster_log *log = open_log(place);
+    write_lines(log, 30);
+    cluster_log_close(log);
+    assert_non_null(strstr(text_of(place->path), " -- line 29\n"));
+    for (uint32_t i = 1; i <= FILES_MAX; i++) {
+        char end[4];
+        (void)snprintf(end, sizeof(end), ".%u", i);
+        assert_int_equal(stat(path_of(place, end), &status), 0);
+        assert_in_range(status.st_size, 1, 200);
+    }
+    assert_int_not_equal(stat(path_of(place, ".3"), &status), 0);
+}
+
+/* Somebody has moved the file away: the log begins a new one. */
+static void moved_files_are_made_anew(void **state)
+{
+    struct place *place = *state;
+
+    place->destination.targets[0].max_size = 200;
+    struct cluster_log *log = open_log(place);
+    write_lines(log, 3);
+    assert_int_equal(unlink(place->path), 0);
+    write_lines(log, 3);
+    cluster_log_close(log);
+    assert_non_null(strstr(text_of(place->path), " -- line 2\n"));
+}
+
+/* The name of the former file is taken by what cannot be replaced. */
+static void a_file_that_cannot_be_renamed_grows_and_says_so(void **state)
+{
+    struct place *place = *state;
+
+    place->destination.targets[0].max_size = 400;
+    place->destination.targets[0].max_files = 1;
+    assert_int_equal(mkdir(path_of(place, ".1"), 0700), 0);
+    FILE *file = fopen(path_of(place, ".1/full"), "w");
+    assert_non_null(file);
+    assert_int_equal(fclose(file), 0);
+    struct cluster_log *log = open_log(place);
+    write_lines(log, 30); /* 1,350 bytes and more: three limits. */
+    cluster_log_close(log);
+    const char *text = text_of(place->path);
+    assert_int_equal(count_of(text, " -- line "), 30);
+    assert_in_range(count_of(text, " -- this log grows beyond its limit: it cannot be renamed: "),
+                    2, 5);
+}
+
+/* A device stays what it is, whatever has gone into it. */
+static void a_device_is_not_renamed(void **state)
+{
+    struct place *place = *state;
+    char target[40];
+
+    place->destination.targets[0].max_size = 200;
+    assert_int_equal(symlink("/dev/null", place->path), 0);
+    struct cluster_log *log = open_log(place);
+    write_lines(log, 30);
+    cluster_log_close(log);
+    assert_int_equal(readlink(place->path, target, sizeof(target)), strlen("/dev/null"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(lost_lines_are_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(full_files_are_turned_over, setup, teardown),
+        cmocka_unit_test_setup_teardown(moved_files_are_made_anew, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_cannot_be_renamed_grows_and_says_so, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_device_is_not_renamed, setup, teardown)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
