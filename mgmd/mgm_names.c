@@ -121,6 +121,7 @@ const char *ndb_mgm_error_message(int code)
         {299, "Single user mode is on for another node"},
         {5064, "Operation would destroy the last copy of rows; with -f it is done"},
         {5065, "Single user mode was ordered otherwise before it was complete"},
+        {5066, "There is no such node"},
     };
 
     for (uint32_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {

@@ -298,6 +298,8 @@ void mgmd_reply_begin(struct mgmd_session *session, const char *result);
 void mgmd_reply_end(struct mgmd_session *session);
 void mgmd_reply_error(struct mgmd_session *session, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The order is not for this node, as `code` says, or there is no such node. */
+void mgmd_reply_wrong_node(struct mgmd_session *session, uint32_t id, int code);
 /* The request is answered later: nothing more is read until mgmd_session_resume(). */
 void mgmd_session_wait(struct mgmd_session *session);
 void mgmd_session_resume(struct mgmd_session *session);

@@ -311,7 +311,7 @@ static void set_cluster_loglevel(struct mgmd_session *session)
         return;
     }
     if (node != 0 && config_node(mgmd->config, (uint32_t)node) == NULL) {
-        mgmd_reply_error(session, NDB_MGM_USAGE_ERROR, "there is no node %d", (int)node);
+        mgmd_reply_wrong_node(session, (uint32_t)node, 5066);
         return;
     }
     for (uint32_t id = 1; id <= CONFIG_NODES_MAX; id++) {
@@ -338,6 +338,10 @@ static void set_loglevel(struct mgmd_session *session)
                          "category is unknown (allowed: STARTUP ... SCHEMA)");
         return;
     }
+    if (node != 0 && !mgmd_is_data_node(mgmd, (uint32_t)node)) {
+        mgmd_reply_wrong_node(session, (uint32_t)node, 5002);
+        return;
+    }
     struct set_loglevel_ord ord = {.category = (uint32_t)category, .level = (uint32_t)level};
     for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
         if ((node != 0 && id != (uint32_t)node) || !mgmd->nodes[id].linked) continue;
@@ -346,7 +350,10 @@ static void set_loglevel(struct mgmd_session *session)
     }
     mgm_link_flush(mgmd->link);
     if (sent == 0) {
-        mgmd_reply_error(session, 5000, "Node %d: %s", (int)node, ndb_mgm_error_message(5000));
+        if (node != 0)
+            mgmd_reply_wrong_node(session, (uint32_t)node, 5000);
+        else
+            mgmd_reply_error(session, 5030, "%s", ndb_mgm_error_message(5030));
         return;
     }
     ok(session);

@@ -63,18 +63,25 @@ bool mgmd_read_nodes(struct mgmd_session *session, bool all, bool linked_only,
             continue;
         }
         if (!mgmd_is_data_node(mgmd, id)) {
-            mgmd_reply_error(session, 5002, "Node %u: %s", id,
-                             config_node(mgmd->config, id) == NULL ? "There is no such node"
-                                                                   : ndb_mgm_error_message(5002));
+            mgmd_reply_wrong_node(session, id, 5002);
             return false;
         }
         if (linked_only && !mgmd->nodes[id].linked) {
-            mgmd_reply_error(session, 5000, "Node %u: %s", id, ndb_mgm_error_message(5000));
+            mgmd_reply_wrong_node(session, id, 5000);
             return false;
         }
         node_mask_add(nodes, id);
     }
     return true;
+}
+
+/* An order for data nodes that named this server only, or found none. */
+static void refuse(struct mgmd_session *session, bool self)
+{
+    if (self)
+        mgmd_reply_wrong_node(session, mgmd_session_owner(session)->own_node, 5002);
+    else
+        mgmd_reply_error(session, 5030, "%s", ndb_mgm_error_message(5030));
 }
 
 static bool flag(struct mgmd_session *session, const char *name)
@@ -292,8 +299,7 @@ void mgmd_order_start(struct mgmd_session *session)
         node_mask_remove(&nodes, id);
     }
     if (self || node_mask_empty(&nodes)) {
-        mgmd_reply_error(session, self ? 5002 : 5030, "%s",
-                         ndb_mgm_error_message(self ? 5002 : 5030));
+        refuse(session, self);
         return;
     }
     for (uint32_t id = node_mask_next(&nodes, 0); id != 0; id = node_mask_next(&nodes, id)) {
@@ -339,7 +345,7 @@ void mgmd_order_single_user(struct mgmd_session *session)
     }
     const struct config_section *node = enter ? config_node(mgmd->config, (uint32_t)id) : NULL;
     if (enter && (node == NULL || config_section_kind(node) != CONFIG_API)) {
-        mgmd_reply_error(session, 5062, "Node %d: %s", (int)id, ndb_mgm_error_message(5062));
+        mgmd_reply_wrong_node(session, (uint32_t)id, 5062);
         return;
     }
     if (mgmd_president(mgmd) == 0) {
@@ -395,8 +401,7 @@ void mgmd_order_dump(struct mgmd_session *session)
         ord.data[ord.count++] = (uint32_t)value;
     }
     if (node_mask_empty(&nodes)) {
-        mgmd_reply_error(session, self ? 5002 : 5030, "%s",
-                         ndb_mgm_error_message(self ? 5002 : 5030));
+        refuse(session, self);
         return;
     }
     if (ord.count == 0 || *args != '\0') {

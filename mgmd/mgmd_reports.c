@@ -19,7 +19,7 @@ static void order_report(struct mgmd_session *session, enum mgmd_request_kind ki
 
     if (!mgmd_read_nodes(session, false, false, &nodes, &self)) return;
     if (self) {
-        mgmd_reply_error(session, 5002, "Node %u: %s", mgmd->own_node, ndb_mgm_error_message(5002));
+        mgmd_reply_wrong_node(session, mgmd->own_node, 5002);
         return;
     }
     struct mgmd_request *request = mgmd_request_new(session, MGMD_ANSWER_MS);

@@ -94,10 +94,9 @@ static void reply_needed(struct mgmd_session *session, uint32_t id, uint32_t err
                              ndb_mgm_error_message((int)error));
             return;
         }
-        used += (size_t)snprintf(mates + used, sizeof(mates) - used, "%snode %u %s%s",
-                                 used == 0 ? "" : ", ", mate,
-                                 status == NDB_MGM_STATUS_NO_ANSWER ? "" : "is ",
-                                 ndb_mgm_status_text(status));
+        used += (size_t)snprintf(
+            mates + used, sizeof(mates) - used, "%snode %u %s%s", used == 0 ? "" : ", ", mate,
+            status == NDB_MGM_STATUS_NO_ANSWER ? "" : "is ", ndb_mgm_status_text(status));
     }
     mgmd_reply_error(session, (int)error,
                      "Node %u: %s: it is the last one of node group %u that is started%s%s. Start "

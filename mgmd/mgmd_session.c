@@ -177,6 +177,12 @@ void mgmd_reply_error(struct mgmd_session *session, int code, const char *format
                mgm_command(&session->parser), code, text, code);
 }
 
+void mgmd_reply_wrong_node(struct mgmd_session *session, uint32_t id, int code)
+{
+    if (config_node(session->mgmd->config, id) == NULL) code = 5066;
+    mgmd_reply_error(session, code, "Node %u: %s", id, ndb_mgm_error_message(code));
+}
+
 void mgmd_session_wait(struct mgmd_session *session)
 {
     session->waiting = true;

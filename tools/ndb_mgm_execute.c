@@ -225,35 +225,37 @@ static int enter_single_user(struct console *console, const struct console_comma
     return 0;
 }
 
-/* Is it on, as far as the server says? */
-static bool in_single_user(const struct console *console)
+/* Does the server say that it is off? */
+static bool single_user_is_off(const struct console *console)
 {
     struct ndb_mgm_cluster_state *state = malloc(sizeof(*state));
-    bool on = false;
+    bool off = false;
 
+    console_wait_server(console);
     if (state != NULL && ndb_mgm_get_status(console->handle, state) == 0) {
+        off = true;
         for (uint32_t i = 0; i < state->count; i++)
-            on |= state->nodes[i].status == NDB_MGM_STATUS_SINGLEUSER ||
-                  state->nodes[i].is_single_user != 0;
+            off &= state->nodes[i].status != NDB_MGM_STATUS_SINGLEUSER &&
+                   state->nodes[i].is_single_user == 0;
     }
     free(state);
-    return on;
+    return off;
 }
 
 /* The order is given in any case: one to enter may be on its way. */
 static int exit_single_user(struct console *console)
 {
-    bool on = in_single_user(console);
+    bool off = single_user_is_off(console);
 
     wait_told_for(console->wait, "the data nodes to leave single user mode");
     if (ndb_mgm_exit_single_user(console->handle) != 0)
         return console_order_failed(console, NDB_MGM_EXIT_SINGLE_FAILED,
                                     "Exiting single user mode failed.");
     console_answered(console);
-    (void)fprintf(console->out, on ? "Exiting single user mode in progress.\n"
-                                     "Use ALL STATUS or SHOW to see when single user mode has "
-                                     "been exited.\n"
-                                   : "Single user mode is not on: all clients may work.\n");
+    (void)fprintf(console->out, off ? "Single user mode was not on: all clients may work.\n"
+                                    : "Exiting single user mode in progress.\n"
+                                      "Use ALL STATUS or SHOW to see when single user mode has "
+                                      "been exited.\n");
     return 0;
 }
 

@@ -320,7 +320,10 @@ static int prepare_and_roll(struct rolling *rolling, const uint32_t *nodes, uint
     uint32_t wrong = make_plan(rolling, nodes, count);
     if (wrong != 0) {
         (void)fprintf(rolling->console->out,
-                      "Rolling restart refused: node %u is not a data node\n", wrong);
+                      find(rolling->state, wrong) == NULL
+                          ? "Rolling restart refused: there is no node %u\n"
+                          : "Rolling restart refused: node %u is not a data node\n",
+                      wrong);
         return NDB_MGM_RESTART_FAILED;
     }
     return roll(rolling);

@@ -39,7 +39,7 @@ run "$BIN/ndb_mgm" -e 'ENTER SINGLE USER MODE 1' >"$BOX/out" 2>&1 && fail "a dat
 want_text out '^\*   4001: Could not enter single user mode$'
 want_text out '5062|Node is not an API node'
 mgm 0 'EXIT SINGLE USER MODE' # Nothing to do.
-want_text out '^Single user mode is not on: all clients may work'
+want_text out '^Single user mode was not on: all clients may work'
 mgm 0 'ALL STATUS'
 want_text out '^Node 1: started'
 

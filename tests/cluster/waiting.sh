@@ -196,6 +196,21 @@ wait "$tool" || fail "the import ends with $?: $(cat "$BOX/tool.err")"
 want 0 "$BIN/ndb_select_count" held
 want_text out '^20000 records'
 
+say "the management server hangs while single user mode is to end"
+mkfifo "$BOX/console"
+run "$BIN/ndb_mgm" <"$BOX/console" >"$BOX/tool.out" 2>"$BOX/tool.err" &
+tool=$!
+exec 7>"$BOX/console"
+echo SHOW >&7
+wait_text tool.out '^id=1'
+kill -STOP "$MGM_PID"
+echo 'EXIT SINGLE USER MODE' >&7
+wait_text tool.err "^ndb_mgm: waits for the management server"
+kill -CONT "$MGM_PID"
+exec 7>&-
+wait "$tool" || fail "the console ends with $?: $(cat "$BOX/tool.err")"
+want_text tool.out '^Single user mode was not on: all clients may work'
+
 say "all data nodes hang: who is waited for is named, and who has not answered"
 kill -STOP "${NODE_PIDS[1]}"
 # asks NAME COMMAND...: beside the others, since a server waits long for a node.

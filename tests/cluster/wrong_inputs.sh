@@ -237,7 +237,7 @@ done
 say "nodes"
 wrong 1 '1704: Node id belongs to another kind of node; check the configuration: node id 1 ' ndb_show_tables --ndb-nodeid=1
 wrong 1 '5002: Node 7: Node is not a data node' ndb_top -n 7 --count=1
-wrong 1 '5002: Node 200: There is no such node' ndb_top -n 200 --count=1
+wrong 1 '5066: Node 200: There is no such node' ndb_top -n 200 --count=1
 wrong 1 '5002: Node 49: Node is not a data node' ndb_top -n 49 --count=1
 wrong 1 'ndb_waiter: --nowait-nodes: no data node is left to wait for' ndb_waiter --nowait-nodes=1
 wrong 1 'ndb_waiter: --wait-nodes: there is no data node 7' ndb_waiter --wait-nodes=7
@@ -248,6 +248,13 @@ wrong 255 "ndb_config: --query: no such parameter: 'Nope' \(--configinfo lists t
 wrong '1|255' 'Invalid command: FOO.*HELP' ndb_mgm -e FOO
 wrong '1|255' 'FOO.*MemoryUsage' ndb_mgm -e 'ALL REPORT FOO'
 wrong '1|255' 'Node 7: Node is not a data node' ndb_mgm -e '7 RESTART'
+wrong 255 'Node 49: Node is not a data node' ndb_mgm -e '49 START'
+wrong 255 'Node 49: Node is not a data node' ndb_mgm -e '49 DUMP 1000'
+wrong 255 'Node 49: Node is not a data node' ndb_mgm -e '49 LOGLEVEL STARTUP=3'
+wrong 255 'Rolling restart refused: there is no node 200' ndb_mgm -e 'ROLLING RESTART 200'
+for order in 'ENTER SINGLE USER MODE 200' '200 LOGLEVEL STARTUP=3' '200 CLUSTERLOG STARTUP=3' '200 RESTART' '200 START' '200 DUMP 1000' '200 REPORT MEMORY'; do
+    wrong 255 'Node 200: There is no such node' ndb_mgm -e "$order"
+done
 wrong 1 'table ndbmemcache\.meta \(ndb_memcached_config bootstrap makes it\): 723: ' ndb_memcached_config show
 wrong 1 '--table must be DATABASE\.TABLE, not "nope"' ndb_memcached_config add-container x --table=nope --key=a
 wrong 1 'table ndbmemcache\.meta \(ndb_memcached_config bootstrap makes it\): 723: ' ndb_memcached -p "$(free_port)"
