@@ -11,6 +11,7 @@ void backup_clean_begin(struct backup *backup)
     backup->drops = false;
     backup->cleaning.frag = 0;
     backup->cleaning.step = 0;
+    backup->cleaning.all = false;
     backup->state = BACKUP_CLEANING;
     backup_clean_step(backup);
 }
@@ -22,6 +23,10 @@ void backup_clean_begin(struct backup *backup)
  */
 static bool file_next(struct backup *backup, struct backup_frag *frag, char name[LCP_NAME_MAX])
 {
+    if (frag->dropped && !backup->cleaning.all) {
+        backup->cleaning.all = true;
+        backup->cleaning.step = 0; /* Its superseded files were going, when it was dropped. */
+    }
     uint32_t step = backup->cleaning.step++;
     uint32_t first = frag->remove_first;
     if (frag->dropped) {
@@ -114,6 +119,7 @@ void backup_clean_step(struct backup *backup)
             return;
         }
         cleaning->step = 0;
+        cleaning->all = false;
         cleaning->frag = pool_index(frag->pool.ref);
         if (frag->dropped) {
             jam();

@@ -126,6 +126,7 @@ struct backup_current {
 struct backup_cleaning {
     uint32_t frag;  /* Index of the record being looked at; 0 = before the first. */
     uint32_t step;  /* Files of it removed so far. */
+    bool all;       /* The record was dropped: all its files go. */
     uint32_t asker; /* DIH waits for LCP_USABLE_CONF; 0 = nobody. */
 };
 

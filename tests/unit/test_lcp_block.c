@@ -241,16 +241,24 @@ static void table_make(uint32_t version)
     lqh->there = true;
 }
 
-/* LQH drops the table right before BACKUP learns that a file was not opened. */
-static bool drop_at_refusal;
+/* LQH drops the table right before BACKUP has the next answer of this kind: that a file was not
+ * opened, or that one is gone. 0: it does not. */
+static uint32_t drop_at;
+static uint32_t drop_after; /* Which one, from 1. */
+
+static void drop_at_answer(uint32_t gsn, uint32_t which)
+{
+    drop_at = gsn;
+    drop_after = which;
+}
 
 static void observe(void *context, uint32_t node, uint32_t thread, const uint32_t *words)
 {
     (void)context;
     (void)node;
     (void)thread;
-    if (!drop_at_refusal || kind_gsn(words[0]) != GSN_FSOPENREF) return;
-    drop_at_refusal = false;
+    if (drop_at == 0 || kind_gsn(words[0]) != drop_at || --drop_after > 0) return;
+    drop_at = 0;
     backup_table_dropped(node_block(sim_node(world, 1), BLOCK_BACKUP, 1), TABLE);
     fake()->there = false;
     while (!tup_table_drop_step(tup(), fake()->tup_table)) {
@@ -931,6 +939,13 @@ static void test_drop(void **state)
     }
 }
 
+/* Of the dropped table: the two lists of checkpoints are all that is left. */
+static void expect_no_files(void)
+{
+    run(3000000);
+    assert_int_equal(sim_disk_used(sim_disk_of(world, 1)), 2u * LCP_ALIGN);
+}
+
 /* The table goes while its control file is being opened, and that open is refused: by the disk, or
  * because the name is broken. It is not tried again, as the fragment is gone. */
 static void drop_in_open(bool broken_name)
@@ -952,10 +967,12 @@ static void drop_in_open(bool broken_name)
     struct lcp_part_req req = {.lcp_id = ++lcp_id, .start_gci = gci};
     uint32_t answers = fake()->answers;
     sig_send(&fake()->block, block_ref(1, BLOCK_BACKUP, 1), GSN_LCP_PART_REQ, PRIO_B, &req);
-    drop_at_refusal = true;
+    drop_at_answer(GSN_FSOPENREF, 1);
     assert_true(wait_answer(answers, false));
-    assert_false(drop_at_refusal);
+    assert_int_equal(drop_at, 0);
+    assert_int_equal(fake()->part.failed, 0); /* Nothing is wrong with a table that is gone. */
     assert_true(round_usable(false));
+    expect_no_files();
     rig_stop();
 }
 
@@ -964,6 +981,25 @@ static void test_drop_in_a_refused_open(void **state)
     (void)state;
     drop_in_open(false);
     drop_in_open(true);
+}
+
+/* The table goes while the files that its last checkpoint has superseded are being removed. */
+static void test_drop_in_cleaning(void **state)
+{
+    (void)state;
+    for (uint32_t which = 1; which < 6; which++) {
+        rig_start(7);
+        change_some(600);
+        drop_at_answer(GSN_FSREMOVECONF, which);
+        for (uint32_t i = 0; i < 30 && drop_at != 0; i++) {
+            assert_true(checkpoint(false));
+            gci++;
+            if (drop_at != 0) change_some(100);
+        }
+        assert_int_equal(drop_at, 0);
+        expect_no_files();
+        rig_stop();
+    }
 }
 
 int main(void)
@@ -977,6 +1013,7 @@ int main(void)
         cmocka_unit_test(test_missing_files),
         cmocka_unit_test(test_drop),
         cmocka_unit_test(test_drop_in_a_refused_open),
+        cmocka_unit_test(test_drop_in_cleaning),
         cmocka_unit_test(test_no_record),
         cmocka_unit_test(test_named_lists),
         cmocka_unit_test(test_lists_of_a_former_life),
