@@ -248,7 +248,7 @@ static void test_records(void **state)
     insert_rows(40);
     make_firing();
     for (uint32_t i = 0; i < sizeof pools / sizeof pools[0]; i++) {
-        for (uint32_t n = 1; n < 60; n += sparse()) {
+        for (uint32_t n = 1; n < 60; n += n < 4 ? 1 : sparse()) { /* Few scans have no more. */
             pools[i]->fail_next = n;
             assert_int_equal(fill(), 0);
             pools[i]->fail_next = 0;
