@@ -62,11 +62,13 @@ static void dict_exec_API_FAILREQ(struct block *block, const struct signal *sig)
 static void dict_exec_CONTINUEB(struct block *block, const struct signal *sig)
 {
     uint32_t work = SIG_PAYLOAD(sig, continueb)->work;
-    ndbrequire(work == DICT_WORK_COPY_TICK || work == DICT_WORK_GROUPS);
+    ndbrequire(work == DICT_WORK_COPY_TICK || work == DICT_WORK_GROUPS || work == DICT_WORK_SETTLE);
     if (work == DICT_WORK_COPY_TICK)
         dict_copy_tick(dict_of(block));
-    else
+    else if (work == DICT_WORK_GROUPS)
         dict_group_step(dict_of(block));
+    else
+        dict_master_settle(dict_of(block));
 }
 
 /* DUMP 1228: what is going on. */
@@ -175,6 +177,8 @@ static const struct handler dict_handlers[] = {
     HANDLER(dict, BUILD_INDX_REF, build_indx_ref),
     HANDLER(dict, BUILD_INDX_REP, build_indx_rep),
     HANDLER(dict, SCHEMA_BUILD_REP, schema_build_rep),
+    HANDLER(dict, WAIT_DURABLE_CONF, wait_durable_conf),
+    HANDLER(dict, WAIT_DURABLE_REF, wait_durable_ref),
     HANDLER(dict, SCHEMA_CANCEL_ORD, schema_cancel_ord),
     HANDLER(dict, SCHEMA_INFO_REQ, schema_info_req),
     HANDLER(dict, SCHEMA_RESTART_REQ, schema_restart_req),

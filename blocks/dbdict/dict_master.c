@@ -16,8 +16,9 @@ static void master_move(struct dict_master *master, enum master_state state)
         [MASTER_IDLE] = 1u << MASTER_PLACING | 1u << MASTER_PREPARING | 1u << MASTER_STEPPING,
         [MASTER_PLACING] = 1u << MASTER_PREPARING | 1u << MASTER_IDLE,
         [MASTER_PREPARING] = 1u << MASTER_STEPPING,
-        [MASTER_STEPPING] = 1u << MASTER_IDLE | 1u << MASTER_FILLING,
+        [MASTER_STEPPING] = 1u << MASTER_IDLE | 1u << MASTER_FILLING | 1u << MASTER_SETTLING,
         [MASTER_FILLING] = 1u << MASTER_STEPPING,
+        [MASTER_SETTLING] = 1u << MASTER_STEPPING,
     };
     ndbrequire((edges[master->state] >> state & 1u) != 0); /* I-DICT-3 */
     jam_data(state);
@@ -187,11 +188,71 @@ void dict_exec_SCHEMA_PREPARE_REF(struct block *block, const struct signal *sig)
     prepared(dict);
 }
 
+/* --- What was committed before a table goes is on disk before its end is. --- */
+
+#define SETTLE_TICK_MS 10u
+
+/* Nobody can use the table any more. Its rows may have been copied elsewhere by transactions that
+ * are in memory only: lost with the cluster, they would be in neither table. */
+static bool must_settle(const struct dict *dict, uint32_t next)
+{
+    uint32_t operation = dict->master.operation;
+    bool takes_rows = operation == SCHEMA_DROP_TABLE || operation == SCHEMA_TRUNCATE;
+    return takes_rows && next == SCHEMA_STEP_WRITE && block_config(&dict->block)->diskless == 0;
+}
+
+void dict_master_settle(struct dict *dict)
+{
+    struct wait_durable_req req = {.sender_data = dict->master.trans_id, .gci_hi = DURABLE_ALL};
+    ndbrequire(dict->master.state == MASTER_SETTLING);
+    jam();
+    sig_send(&dict->block, block_ref(dict_own(dict), BLOCK_DBTC, 1), GSN_WAIT_DURABLE_REQ, PRIO_B,
+             &req);
+}
+
+/* The own TC answers, and only what it was asked. */
+static bool is_settling(struct dict *dict, const struct signal *sig, uint32_t sender_data)
+{
+    const struct dict_master *master = &dict->master;
+    if (ref_node(sig->sender) != dict_own(dict)) {
+        jam();
+        peer_refuse(&dict->block, ref_node(sig->sender),
+                    "an answer to DICT that only its own node gives");
+        return false;
+    }
+    ndbrequire(master->state == MASTER_SETTLING && sender_data == master->trans_id);
+    return true;
+}
+
+void dict_exec_WAIT_DURABLE_CONF(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    struct dict_master *master = &dict->master;
+    if (!is_settling(dict, sig, SIG_PAYLOAD(sig, wait_durable_conf)->sender_data)) return;
+    jam();
+    master_move(master, MASTER_STEPPING);
+    begin_step(dict, (enum schema_step)schema_step_after(master->operation, master->step));
+}
+
+void dict_exec_WAIT_DURABLE_REF(struct block *block, const struct signal *sig)
+{
+    struct dict *dict = dict_of(block);
+    struct continueb work = {.work = DICT_WORK_SETTLE};
+    if (!is_settling(dict, sig, SIG_PAYLOAD(sig, wait_durable_ref)->sender_data)) return;
+    jam_data(SIG_PAYLOAD(sig, wait_durable_ref)->error);
+    sig_send_delayed(block, block->ref, GSN_CONTINUEB, PRIO_B, &work, SETTLE_TICK_MS);
+}
+
 /* All have answered. */
 static void stepped(struct dict *dict)
 {
     struct dict_master *master = &dict->master;
     uint32_t next = schema_step_after(master->operation, master->step);
+    if (must_settle(dict, next)) {
+        master_move(master, MASTER_SETTLING);
+        dict_master_settle(dict);
+        return;
+    }
     if (master->operation == SCHEMA_CREATE_UNIQUE && master->step == SCHEMA_STEP_FIRES) {
         master_move(master, MASTER_FILLING);
         dict_unique_fill(dict);

@@ -9,6 +9,7 @@
 #include "signals/copy.h"
 #include "signals/dict.h"
 #include "signals/dih.h"
+#include "signals/durable.h"
 #include "signals/errors.h"
 #include "signals/local_table.h"
 #include "signals/qmgr.h"
@@ -73,6 +74,7 @@ enum master_state {
     MASTER_PREPARING,
     MASTER_STEPPING,
     MASTER_FILLING,
+    MASTER_SETTLING, /* What is committed by now goes to the disks. */
     MASTER_STATES
 };
 
@@ -273,7 +275,7 @@ struct dict_group {
     uint32_t table_id; /* The next one. */
 };
 
-enum dict_work { DICT_WORK_COPY_TICK = 1, DICT_WORK_GROUPS };
+enum dict_work { DICT_WORK_COPY_TICK = 1, DICT_WORK_GROUPS, DICT_WORK_SETTLE };
 
 struct dict {
     struct block block;
@@ -459,12 +461,16 @@ void dict_exec_CREATE_FRAG_REF(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_PREPARE_CONF(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_PREPARE_REF(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_STEP_CONF(struct block *block, const struct signal *sig);
+void dict_exec_WAIT_DURABLE_CONF(struct block *block, const struct signal *sig);
+void dict_exec_WAIT_DURABLE_REF(struct block *block, const struct signal *sig);
 
 /* The former master's transaction: brought to its end. */
 void dict_master_take(struct dict *dict, const struct schema_takeover_conf *trans, bool forward);
 void dict_master_lost(struct dict *dict); /* Nothing waits for those that are no members now. */
 /* TRIX has filled the index, or could not. */
 void dict_master_filled(struct dict *dict, uint32_t error);
+/* TC had no record for the question: once more. */
+void dict_master_settle(struct dict *dict);
 
 /* dict_alter.c */
 void dict_exec_ALTER_TABLE_REQ(struct block *block, const struct signal *sig);

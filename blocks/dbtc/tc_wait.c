@@ -69,9 +69,12 @@ static bool is_all(const struct tc *tc, const struct wait_durable_req *req, uint
 static uint32_t refuse(const struct tc *tc, const struct wait_durable_req *req, uint32_t node)
 {
     uint32_t error = tc_durable_error(tc);
-    if (error == 0 && tc->start_level != START_STARTED) error = tc_refuse_new(tc, 0);
+    /* What this node asks for all belongs to a change of the schema, whose end a stop waits for. */
+    bool all = is_all(tc, req, node);
+    bool open = tc->start_level == START_STARTED || (all && tc->start_level > START_STARTED);
+    if (error == 0 && !open) error = tc_refuse_new(tc, 0);
     if (error == 0 && tc->api_fail[node].sender != 0) error = ERR_CLUSTER_UNAVAILABLE;
-    if (error != 0 || is_all(tc, req, node)) return error;
+    if (error != 0 || all) return error;
     if (of_former_life(tc, req->gci_lo)) return former_error(tc, req->gci_hi, req->gci_lo);
     return in_future(tc, req->gci_hi, req->gci_lo) ? ERR_EPOCH_IN_FUTURE : 0;
 }

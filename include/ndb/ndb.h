@@ -348,7 +348,8 @@ NDB_API int ndb_table_alter(ndb_t *ndb, const char *sql, struct ndb_sql_error *w
    at the end of the text. NULL when only blanks and comments are left. For programs that read files
    of statements. Any thread. */
 NDB_API const char *ndb_sql_statement_end(const char *sql);
-/* Drops the table with its rows. Own thread. */
+/* Drops the table with its rows. Everything that was committed before, by whomever, is durable when
+   it is gone: rows may be copied elsewhere before. Own thread. */
 NDB_API int ndb_table_drop(ndb_t *ndb, const char *name, uint32_t timeout_ms);
 
 struct ndb_table_entry {

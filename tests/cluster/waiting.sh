@@ -205,7 +205,7 @@ echo SHOW >&7
 wait_text tool.out '^id=1'
 kill -STOP "$MGM_PID"
 echo 'EXIT SINGLE USER MODE' >&7
-wait_text tool.err "^ndb_mgm: waits for the management server"
+wait_text tool.err '^ndb_mgm: waits for the answer of the management server at '
 kill -CONT "$MGM_PID"
 exec 7>&-
 wait "$tool" || fail "the console ends with $?: $(cat "$BOX/tool.err")"

@@ -56,6 +56,22 @@ static void check_durable(struct run *run, const struct session *session, const 
                  gci);
 }
 
+/* What was answered before a table goes survives what its end survives: rows of it may have been
+ * copied elsewhere. */
+void epochs_table_goes(struct session *session)
+{
+    const struct run *run = session->client->run;
+    session->epoch_floor = run->durability.down ? 0 : run->epochs.acked;
+}
+
+void epochs_table_gone(struct session *session)
+{
+    struct run *run = session->client->run;
+    uint32_t gci = (uint32_t)(session->epoch_floor >> 32);
+    if (run->swarm.disk && !run->durability.down && gci > run->durability.promised)
+        run->durability.promised = gci;
+}
+
 /* Of every GCI the newest commit that is not known to be on the disks yet. */
 static void keep(struct run *run, uint64_t epoch)
 {

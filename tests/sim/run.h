@@ -236,7 +236,8 @@ struct durability {
     uint64_t again_us;                  /* A node that has ended begins anew within this time. */
     uint64_t start_us[NODE_ID_MAX + 1]; /* By index of the node; 0 = not ended yet. */
     uint32_t declared;                  /* Newest GCI that a node said was durable. */
-    uint32_t promised;                  /* Newest GCI of a commit that was answered as durable. */
+    uint32_t promised;  /* Newest GCI of a commit that was answered as durable, or before a table's
+                           end. */
     uint32_t recovered; /* GCI with which the cluster came back; UINT32_MAX = not yet. */
     uint32_t losses, starts, restarts;
     uint32_t checking;         /* losses + starts when the check began. */
@@ -727,7 +728,10 @@ void check_copies(struct run *run); /* When all is quiet. */
 
 /* epochs.c */
 void epochs_begin(struct session *session, enum api_execute type, api_tx_done done);
-void epochs_executed(void *context, struct api_tx *tx);    /* Passes on to `done`. */
+void epochs_executed(void *context, struct api_tx *tx); /* Passes on to `done`. */
+/* A table is to be dropped or truncated, and has been: commits of before are durable. */
+void epochs_table_goes(struct session *session);
+void epochs_table_gone(struct session *session);
 bool epochs_ask(struct run *run, struct session *session); /* False: not to be had now. */
 void epochs_restart(struct run *run, uint32_t gci);        /* The cluster is back with this GCI. */
 void epochs_observe(struct run *run, uint32_t node, const uint32_t *words);

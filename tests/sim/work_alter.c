@@ -126,7 +126,10 @@ static uint32_t change(struct session *session)
         model->column = number;
         return alter(session, model->kind, first, second);
     }
-    if (model->kind == ALTER_TRUNCATE) return alter(session, model->kind, "", "");
+    if (model->kind == ALTER_TRUNCATE) {
+        epochs_table_goes(session);
+        return alter(session, model->kind, "", "");
+    }
     model->number = number;
     table_name(session, number, second, sizeof second);
     return alter(session, model->kind, "sim", second + strlen("sim/def/"));
@@ -141,6 +144,7 @@ static void changed(struct session *session, uint32_t error)
         return;
     }
     if (model->kind == ALTER_TRUNCATE && !model->doubted) {
+        epochs_table_gone(session);
         model->filled = false;
         next_step(session, STEP_STALE);
         return;

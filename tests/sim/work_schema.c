@@ -90,6 +90,7 @@ static void dict_done(void *context, const struct api_dict_result *result)
         return;
     }
     if (session->phase == STEP_CREATE) model_state(session, SCHEMA_CREATED);
+    if (session->phase == STEP_DROP) epochs_table_gone(session);
     if (session->phase == STEP_GET) session->table[SCHEMA_TABLE] = result->table;
     session->phase++;
     next_step(session);
@@ -150,6 +151,7 @@ static void next_step(struct session *session)
         return;
     case STEP_DROP: {
         model_state(session, SCHEMA_DROPPING);
+        epochs_table_goes(session);
         const struct table_def *def = api_table_def(session->table[SCHEMA_TABLE]);
         error = api_dict_drop(session->api, def->table_id, def->version, SCHEMA_TIMEOUT_MS,
                               dict_done, session);

@@ -26,6 +26,8 @@ struct actor {
     uint32_t file;
     uint32_t error;  /* Of the last CREATE_TABLE_REF. */
     uint32_t refuse; /* Table id that is not added. */
+    uint32_t full;   /* So many questions for what is durable find no record; */
+    bool hold;       /* they are not answered. */
     struct schema_info_conf info;
     uint8_t state[TABLES + 1]; /* 0 none, 1 added, 2 online, 3 dropping. */
     uint32_t nodes;            /* In the last distribution, as bits; those that are there. */
@@ -107,6 +109,23 @@ static inline void exec_state(struct block *block, const struct signal *sig)
     sig_send(block, sig->sender, GSN_LOCAL_TABLE_STATE_CONF, PRIO_B, &conf);
 }
 
+/* Each of the first answers of a TC says that it has no record; with `hold` nobody is answered. */
+static inline void exec_wait_durable(struct block *block, const struct signal *sig)
+{
+    struct actor *actor = actor_of(block);
+    uint32_t data = SIG_PAYLOAD(sig, wait_durable_req)->sender_data;
+    struct wait_durable_conf conf = {.sender_data = data};
+    struct wait_durable_ref ref = {.sender_data = data, .error = ERR_TC_RESOURCE_217};
+    actor->answers[sig->gsn]++;
+    if (actor->hold) return;
+    if (actor->full > 0) {
+        actor->full--;
+        sig_send(block, sig->sender, GSN_WAIT_DURABLE_REF, PRIO_B, &ref);
+        return;
+    }
+    sig_send(block, sig->sender, GSN_WAIT_DURABLE_CONF, PRIO_B, &conf);
+}
+
 static inline void exec_copy_table(struct block *block, const struct signal *sig)
 {
     struct actor *actor = actor_of(block);
@@ -134,6 +153,7 @@ static const struct handler handlers[] = {
     {GSN_LOCAL_TABLE_STATE_REQ, 3, 0, 0, FROM_SELF, exec_state},
     {GSN_EVENT_REP, 1, 0, 1, FROM_NODES, exec_count},
     {GSN_COPY_TABLE_REQ, 3, 1, 1, FROM_SELF, exec_copy_table},
+    {GSN_WAIT_DURABLE_REQ, 3, 0, 0, FROM_SELF, exec_wait_durable},
     COUNTED(SCHEMA_LOCK_CONF, schema_lock_conf),
     COUNTED(NODE_INCLUDE_CONF, node_include_conf),
     COUNTED(COPY_START_CONF, copy_start_conf),

@@ -9,6 +9,7 @@
 #include "blocks/ndbfs/fs_block.h"
 #include "blocks/qmgr/qmgr_block.h"
 #include "signals/api_reg.h"
+#include "signals/durable.h"
 #include "signals/errors.h"
 #include "signals/gcp.h"
 #include "signals/redo.h"
@@ -426,7 +427,16 @@ static void fake_exec_PACE_PROBE_REQ(struct block *block, const struct signal *s
         sig_send(block, sig->sender, GSN_PACE_PROBE_CONF, PRIO_A, &conf);
 }
 
+/* Everything is on disk. */
+static void fake_exec_WAIT_DURABLE_REQ(struct block *block, const struct signal *sig)
+{
+    struct wait_durable_conf conf = {.sender_data =
+                                         SIG_PAYLOAD(sig, wait_durable_req)->sender_data};
+    sig_send(block, sig->sender, GSN_WAIT_DURABLE_CONF, PRIO_B, &conf);
+}
+
 static const struct handler fake_handlers[] = {
+    HANDLER(fake, WAIT_DURABLE_REQ, wait_durable_req),
     HANDLER(fake, PACE_PROBE_REQ, pace_probe_req),
     HANDLER(fake, READ_CONFIG_REQ, read_config_req),
     HANDLER(fake, NODE_STATE_REP, node_state_rep),

@@ -479,6 +479,39 @@ static void test_error_inserts(void **state)
     }
 }
 
+/* Rows of a table may have been copied elsewhere by commits that are in memory only: it is in the
+ * schema files until those are on disk, whether the TC has a record for the question or not. */
+static void test_commits_are_durable_before_a_table_goes(void **state)
+{
+    (void)state;
+    world_make(1);
+    assert_true(start_alone(true));
+    assert_true(create(1, 8));
+    assert_true(create(2, 8));
+    uint32_t id = id_of(1, 1);
+    uint64_t written = dict_at(1)->file.sequence;
+    struct actor *tc = actor_of(block_at(1, BLOCK_DBTC, 1));
+    tc->hold = true;
+    uint32_t done = cntr(1)->answers[GSN_DROP_TABLE_CONF];
+    begin_drop(1);
+    run_us(500000);
+    assert_int_equal(tc->answers[GSN_WAIT_DURABLE_REQ], 1);
+    assert_int_equal(dict_at(1)->master.state, MASTER_SETTLING);
+    assert_int_equal(dict_at(1)->file.sequence, written);
+    assert_int_equal(tc->state[id], 3); /* Nobody uses it. */
+    assert_true(restart_alone());
+    assert_int_equal(dict_at(1)->tables, 2);
+    tc = actor_of(block_at(1, BLOCK_DBTC, 1));
+    tc->full = 3;
+    done = cntr(1)->answers[GSN_DROP_TABLE_CONF];
+    begin_drop(1);
+    assert_true(wait_for(1, GSN_DROP_TABLE_CONF, done + 1));
+    assert_int_equal(tc->answers[GSN_WAIT_DURABLE_REQ], 4);
+    assert_true(restart_alone());
+    assert_int_equal(dict_at(1)->tables, 1);
+    world_drop();
+}
+
 static void test_many_and_huge_tables(void **state)
 {
     (void)state;
@@ -537,6 +570,7 @@ int main(void)
         cmocka_unit_test(test_full_disk_refuses_a_create),
         cmocka_unit_test(test_disk_full_after_prepare),
         cmocka_unit_test(test_error_inserts),
+        cmocka_unit_test(test_commits_are_durable_before_a_table_goes),
         cmocka_unit_test(test_many_and_huge_tables),
         cmocka_unit_test(test_configuration_too_small),
     };
