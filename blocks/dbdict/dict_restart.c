@@ -97,9 +97,25 @@ static void write_all(struct dict *dict, uint64_t sequence)
 
 /* --- Which schema. --- */
 
+/* Nobody goes on with a part of the tables: the cluster would soon have no others. */
+static _Noreturn void limit_reached(struct dict *dict, uint32_t table_id, uint32_t error)
+{
+    char text[160];
+    uint32_t source = dict->restart.source;
+    if (error == ERR_TABLE_RECORDS)
+        snprintf(text, sizeof(text), "node %u has a table of number %u, and MaxNoOfTables is %u",
+                 source, table_id, dict->table_count - 1u);
+    else
+        snprintf(text, sizeof(text), "node %u has table %u, and the schema memory is full", source,
+                 table_id);
+    node_fail(EXIT_SCHEMA_LIMIT, __FILE__, __LINE__, text);
+}
+
 static _Noreturn void source_failed(struct dict *dict, uint32_t table_id, uint32_t error)
 {
     char text[160];
+    if (error == ERR_TABLE_RECORDS || error == ERR_SCHEMA_MEMORY)
+        limit_reached(dict, table_id, error);
     snprintf(text, sizeof(text), "node %u gave a schema that is refused: table %u, error %u",
              dict->restart.source, table_id, error);
     node_fail(EXIT_SCHEMA_SOURCE, __FILE__, __LINE__, text);
@@ -231,10 +247,7 @@ void dict_exec_SCHEMA_COPY_CONF(struct block *block, const struct signal *sig)
         uint32_t error = dict_table_take(dict, head, sections);
         if (error != 0) source_failed(dict, conf->table_id, error);
     }
-    if (conf->table_id + 1u < dict->table_count)
-        ask(dict, conf->table_id + 1u);
-    else
-        copied(dict);
+    ask(dict, conf->table_id + 1u); /* Behind our last number, too: the source may have more. */
 }
 
 /* Another node wants what this one has. Without a schema of its own the answer has sequence 0. */
