@@ -289,7 +289,10 @@ static int open_transporters(struct process *process)
         struct sockets *sockets = process->worker[no].sockets;
         options.loop = &sockets->loop;
         sockets->transporter = transporter_create(&options);
-        if (sockets->transporter == NULL) return -1;
+        if (sockets->transporter == NULL) {
+            process_log(process, LOG_LEVEL_ERROR, "%s", exit_code_text(EXIT_MEMALLOC));
+            return -1;
+        }
     }
     return 0;
 }

@@ -504,13 +504,16 @@ static int live(struct process *process, const struct options *options)
     lock_memory(process);
     if (files_open(process) != 0) return 1;
     node_blocks_create(process->node);
-    if (port_finder_start(process) != 0 || watchdog_start(process) != 0 ||
-        memory_ahead_start(process) != 0)
-        return 1;
-    int result = workers_run(process);
+    int error = port_finder_start(process);
+    if (error == 0) error = watchdog_start(process);
+    if (error == 0) error = memory_ahead_start(process);
+    if (error == 0) error = workers_run(process);
     files_close(process);
-    if (result != 0) {
-        process_log(process, LOG_LEVEL_ERROR, "a thread could not be started: %s", strerror(errno));
+    if (error != 0) {
+        process_log(process, LOG_LEVEL_ERROR,
+                    "A thread could not be started: %s; look at the limits of memory and processes "
+                    "(ulimit -v, ulimit -u)",
+                    strerror(error));
         return 1;
     }
     process_log(process, LOG_LEVEL_INFO, "Node shutdown completed%s",

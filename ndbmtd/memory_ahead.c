@@ -29,7 +29,8 @@ static void *memory_ahead_main(void *argument)
 int memory_ahead_start(struct process *process)
 {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, memory_ahead_main, process) != 0) return -1;
+    int error = pthread_create(&thread, NULL, memory_ahead_main, process);
+    if (error != 0) return error;
     pthread_setname_np(thread, "ndb_memory");
     return pthread_detach(thread);
 }

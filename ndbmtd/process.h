@@ -154,7 +154,7 @@ struct sockets *workers_first_sockets(struct process *process);
  * workers. 0, or -1: no memory. */
 int workers_init(struct process *process);
 /* Runs all threads of the node until it has stopped; returns then. The calling thread becomes the
- * first recv thread. */
+ * first recv thread. 0, or why a thread could not be started, as in errno. */
 int workers_run(struct process *process);
 
 /* --- thread_account.c --- */
@@ -213,6 +213,7 @@ void files_close(struct process *process);
 void remove_pid_file(const struct process *process);
 
 /* --- watchdog.c --- */
+/* 0, or why the thread could not be started, as in errno; the same below. */
 int watchdog_start(struct process *process);
 
 /* --- memory_ahead.c --- */

@@ -127,7 +127,8 @@ static void *watchdog_main(void *argument)
 int watchdog_start(struct process *process)
 {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, watchdog_main, process) != 0) return -1;
+    int error = pthread_create(&thread, NULL, watchdog_main, process);
+    if (error != 0) return error;
     pthread_setname_np(thread, "ndb_watchdog");
     return pthread_detach(thread);
 }

@@ -306,7 +306,8 @@ static int worker_start(struct worker *worker)
 {
     void *(*routine)(void *) = worker->sockets != NULL ? sockets_main : worker_main;
     char name[16];
-    if (pthread_create(&worker->os_thread, NULL, routine, worker) != 0) return -1;
+    int error = pthread_create(&worker->os_thread, NULL, routine, worker);
+    if (error != 0) return error;
     snprintf(name, sizeof name, "ndb_%s%u",
              layout_role_name(layout_role(&worker->process->config, worker->no)), worker->no);
     pthread_setname_np(worker->os_thread, name);
@@ -318,7 +319,8 @@ int workers_run(struct process *process)
     uint32_t own = layout_socket_thread(&process->config);
     uint32_t count = layout_workers(&process->config);
     for (uint32_t no = 0; no < count; no++) {
-        if (no != own && worker_start(&process->worker[no]) != 0) return -1;
+        int error = no == own ? 0 : worker_start(&process->worker[no]);
+        if (error != 0) return error;
     }
     process->worker[own].os_thread = pthread_self();
     sockets_main(&process->worker[own]);

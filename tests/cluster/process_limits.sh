@@ -130,3 +130,27 @@ for how in --foreground --connect-retries=0; do
     want_text err 'DataMemory=16384000M is more than this machine has \([0-9]+M of memory\): correct it in the configuration'
 done
 [ ! -e "$BOX/node1/ndb_1_fs" ] || fail "the node has made files"
+kill "$MGM_PID"
+ended "$MGM_PID" || fail "the management server ends with exit code $?"
+
+say "little address space is allowed: whatever fails for it is told, until the node starts"
+DATA_MEMORY=60M write_config 1 1
+start_mgm --initial
+wait_mgm || die "the management server does not start"
+failed=0
+for ((limit = 150000; limit < 4000000; limit += 10000)); do
+    (
+        ulimit -v "$limit"
+        exec "$BIN/ndbmtd" --ndb-connectstring="$CS" --ndb-nodeid=1 --foreground --connect-delay=1
+    ) >"$BOX/limit.out" 2>&1 &
+    pid=$!
+    PIDS+=("$pid")
+    until ! kill -0 "$pid" 2>/dev/null || grep -q 'NDBCNTR: started$' "$BOX/limit.out"; do sleep 0.02; done
+    if grep -q 'NDBCNTR: started$' "$BOX/limit.out"; then break; fi
+    failed=$((failed + 1))
+    tail -n 1 "$BOX/limit.out" | grep -Eq 'ERROR .*(Memory could not be had from the system|A thread could not be started: )' ||
+        fail "with ulimit -v $limit nothing is told: $(cat "$BOX/limit.out")"
+done
+echo "$failed starts have failed; with $limit KB the node is started"
+[ "$failed" -gt 10 ] || fail "only $failed limits were too small"
+stop_cluster
