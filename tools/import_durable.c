@@ -229,7 +229,10 @@ bool import_begin_state(struct load *load, const char *table_name, const char *s
     load->first_byte = state->durable.end_pos;
     if (!import_state_save(state, load->number + SAVE_ROWS, import_now_ms())) return false;
     if (settings->resume && state->run == 1)
-        (void)fprintf(stderr, "%s was not there: the whole file is imported\n", state->path);
+        (void)fprintf(stderr,
+                      "%s was not there: the whole file is imported; rows that are in the table "
+                      "with the same values count as imported\n",
+                      state->path);
     return true;
 }
 

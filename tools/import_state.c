@@ -235,6 +235,8 @@ bool import_state_begin(struct import_state *state, const char *directory, const
     }
     if (!lock_state(state)) return false;
     if (resume && state->lock >= 0 && !read_state(state)) return false;
+    /* It may have gone with the end of a run that nobody has heard of. */
+    if (resume && state->lock < 0) state->doubt = UINT64_MAX;
     state->answered = state->durable;
     state->run++;
     return true;
