@@ -425,6 +425,18 @@ static void set_connection_parameter(struct mgmd_session *session)
         return;
     }
     if (mgmd->nodes[node1].port != (uint16_t)value) {
+        /* A node that is linked here is where this server knows it to be; others would not find it
+         * any more. Of one that is not, whoever knows it may say so: it looks, and says it again.
+         */
+        if (mgmd->nodes[node1].linked && mgmd->nodes[node1].holder != mgmd_session_id(session)) {
+            mgmd_reply_error(session, NDB_MGM_CONFIG_CHANGE_FAILED,
+                             "node %d is linked, and listens on port %u", (int)node1,
+                             mgmd->nodes[node1].port);
+            return;
+        }
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
+                           "Node %d listens on port %d, as told from %s", (int)node1, (int)value,
+                           mgmd_session_address(session));
         mgmd->nodes[node1].port = (uint16_t)value;
         mgmd_ports_store(mgmd);
         mgm_link_update(mgmd->link);

@@ -33,18 +33,25 @@ static bool wait_ms(struct process *process, uint32_t milliseconds)
     return !stop;
 }
 
+/* Tells the server where this node listens, unless it knows: it may have begun anew, or somebody
+ * else may have told it something else. */
+static int tell_own(struct process *process)
+{
+    uint32_t own = process->config.own_node;
+
+    if (ndb_mgm_get_connection_port(process->mgm, own, 0) == process->port) return 0;
+    return ndb_mgm_set_connection_port(process->mgm, own, 0, process->port);
+}
+
 static bool reconnect(struct process *process)
 {
-    if (ndb_mgm_is_connected(process->mgm)) return true;
-    if (ndb_mgm_connect(process->mgm, 0, 0) != 0) return false;
-    ndb_mgm_set_connection_port(process->mgm, process->config.own_node, 0, process->port);
-    return true;
+    return ndb_mgm_is_connected(process->mgm) || ndb_mgm_connect(process->mgm, 0, 0) == 0;
 }
 
 /* Asks for all ports. True when every one is known. */
 static bool ask_all(struct process *process, uint16_t *known)
 {
-    bool complete = true;
+    bool complete = tell_own(process) == 0;
     for (uint32_t node = 1; node < process->config.own_node; node++) {
         if (process->config.node[node].type != NODE_DATA) continue;
         int port = ndb_mgm_get_connection_port(process->mgm, node, process->config.own_node);
@@ -138,7 +145,8 @@ int port_finder_start(struct process *process)
         process_log(process, LOG_LEVEL_WARNING, "the management server did not take our port: %s",
                     ndb_mgm_error_text(process->mgm));
     }
-    if (pthread_create(&process->port_finder, NULL, port_finder_main, process) != 0) return -1;
+    int error = pthread_create(&process->port_finder, NULL, port_finder_main, process);
+    if (error != 0) return error;
     pthread_setname_np(process->port_finder, "ndb_ports");
     return 0;
 }

@@ -285,7 +285,7 @@ static void files_are_reported(struct server *server)
     assert_int_equal(ndb_mgm_report_events(server->handle, 2, events, 8), 1);
     assert_int_equal(ndb_mgm_report_events(server->handle, 7, events, 8), -1);
     assert_int_equal(ndb_mgm_report_disk(server->handle, 7, reports, 4), -1);
-    assert_int_equal(ndb_mgm_error_code(server->handle), 5002);
+    assert_int_equal(ndb_mgm_error_code(server->handle), 5066);
     free(reports);
 }
 
@@ -307,7 +307,7 @@ static void threads_are_reported(struct server *server)
     assert_int_equal(reports[1].error, 5005);
     assert_int_equal(reports[1].thread_count, 0);
     assert_int_equal(ndb_mgm_report_threads(server->handle, 7, reports, 4), -1);
-    assert_int_equal(ndb_mgm_error_code(server->handle), 5002);
+    assert_int_equal(ndb_mgm_error_code(server->handle), 5066);
     free(reports);
 }
 
@@ -337,6 +337,13 @@ static void data_nodes_are_linked_and_ordered(void **state)
     assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_API, 60, NULL), -1);
     assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_NDB, 1, NULL), -1);
 
+    ndb_mgm_handle_t *stranger = connect_to(server);
+    int port = ndb_mgm_get_connection_port(stranger, 1, 0);
+    assert_true(port > 9);
+    assert_int_equal(ndb_mgm_set_connection_port(stranger, 1, 0, 9), -1);
+    assert_int_equal(ndb_mgm_error_code(stranger), NDB_MGM_CONFIG_CHANGE_FAILED);
+    assert_int_equal(ndb_mgm_get_connection_port(stranger, 1, 0), port);
+    ndb_mgm_destroy_handle(stranger);
     files_are_reported(server);
     threads_are_reported(server);
     assert_int_equal(ndb_mgm_start(server->handle, &both[1], 1), 1);
