@@ -89,8 +89,8 @@ static void tell_lives_apart(struct cntr *cntr)
     } else if (is_partitioned(cntr)) {
         jam();
         log_warning(&cntr->block,
-                    "no node group is whole: what absent nodes may have done since GCI %u "
-                    "is not here",
+                    "no node group is whole: what nodes that are absent or left aside may have "
+                    "done since GCI %u is not here",
                     decision->gci);
         decision->incarnation += cntr->incarnation / 2u % LIVES_APART;
     }

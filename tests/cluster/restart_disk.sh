@@ -61,6 +61,29 @@ want 0 "$BIN/ndb_select_count" -d test last_one
 want 1 "$BIN/ndb_select_count" -d test later
 same_awkward
 
+say "rows that were moved are there when all are killed right behind the end of the table that they came from"
+for table in source target; do
+    want 0 "$BIN/ndb_create_table" --execute="CREATE TABLE test.$table (id INT PRIMARY KEY, t VARCHAR(20))"
+done
+seq 3000 | sed 's/.*/&,"row &"/' >"$BOX/source.csv"
+for how in truncate drop; do
+    want 0 "$BIN/ndb_import" --state-dir="$BOX" test "$BOX/source.csv" # They are on disk.
+    if [ $how = drop ]; then
+        want 0 "$BIN/ndb_move_data" -d test --drop-source source target
+    else
+        want 0 "$BIN/ndb_move_data" -d test source target
+        want 0 "$BIN/ndb_alter_table" -d test -e 'TRUNCATE TABLE source'
+    fi
+    kill_nodes
+    start_node 2
+    start_node 1
+    want 0 "$BIN/ndb_waiter" --timeout=100
+    want 0 "$BIN/ndb_select_count" -d test target
+    want_text out '^3000 records'
+    if [ $how = truncate ]; then want 0 "$BIN/ndb_delete_all" -d test target; fi
+done
+want 1 "$BIN/ndb_select_count" -d test source
+
 say "the directory of a node that runs is not opened a second time"
 mkdir "$BOX/other"
 sed "s#^DataDir=$BOX/node1\$#DataDir=$BOX/other\nFileSystemPath=$BOX/node1#" "$BOX/config.ini" >"$BOX/other.ini"
