@@ -153,7 +153,7 @@ flock "$HOME_OF" sleep 600 &
 holder=$!
 PIDS+=("$holder")
 while flock --nonblock "$HOME_OF" true; do sleep 0.05; done
-for command in start stop clean; do
+for command in start stop clean demo; do
     box 1 $command
     want_text err '^Another ./sandbox.sh is at work here'
 done
@@ -165,7 +165,13 @@ say "All three are there, and a worker hangs: start does not say that all is wel
 worker=$(pgrep -P "$(pid_of node1/ndb_1.pid)")
 kill -STOP "$worker"
 until run "$SANDBOX/bin/ndb_mgm" -e '1 STATUS' | grep -q 'does not answer'; do sleep 0.1; done
+for i in $(seq 25); do # As many as are kept.
+    printf 'Time: 2026-01-01 00:00:%02d\nStatus: temporary error\nMessage: failure %d\nError: 2305\nError data: of a test\n' "$i" "$i"
+    printf 'Trace file name: %0200d\n***EOM***\n' "$i"
+done >"$SANDBOX/node1/ndb_1_error.log"
 NDB_SANDBOX_WAIT=1 box 1 start
+want_text out '^Message: failure 25$'
+! grep -q 'failure 24' "$BOX/out" || fail "more than the last failure is told: $(cat "$BOX/out")"
 want_text err '^Not all nodes are STARTED after 1 s: node 1 is NO_ANSWER'
 want_text out '^A process that hangs is ended by ./sandbox.sh stop'
 want_text out '^The end of .*ndb_1_out.log:'
