@@ -98,6 +98,16 @@ static void check_hosts(struct check *check)
            host_of(loopback), config_section_node(real), host_of(real));
 }
 
+/* What is at risk when a host is lost is told when all hosts have names. */
+static bool hosts_known(struct check *check)
+{
+    FOR_NODES(node, check, CONFIG_NONE)
+    {
+        if (!host_text_ok(host_of(node))) return false;
+    }
+    return true;
+}
+
 static bool all_loopback(struct check *check)
 {
     FOR_NODES(node, check, CONFIG_NONE)
@@ -175,7 +185,7 @@ static void check_groups(struct check *check, uint64_t replicas)
 
 static void warn_group_hosts(struct check *check, uint64_t replicas)
 {
-    if (replicas < 2 || all_loopback(check)) return;
+    if (replicas < 2 || !hosts_known(check) || all_loopback(check)) return;
     FOR_NODES(node, check, CONFIG_NDBD)
     {
         FOR_NODES(other, check, CONFIG_NDBD)
@@ -286,7 +296,8 @@ static void check_arbitration(struct check *check)
 {
     bool found = false;
 
-    if (config_count(check->config, CONFIG_NDBD) < 2 || all_loopback(check)) return;
+    if (config_count(check->config, CONFIG_NDBD) < 2) return;
+    if (!hosts_known(check) || all_loopback(check)) return;
     (void)warn_arbitrators(check, CONFIG_MGMD, CFG_MGMD_ArbitrationRank, &found);
     (void)warn_arbitrators(check, CONFIG_API, CFG_API_ArbitrationRank, &found);
     const struct config_section *mgm = config_next_node(check->config, 0, CONFIG_MGMD);

@@ -74,7 +74,8 @@ static void complain_section(struct build *build, const struct ini_section *sect
     const char *middle = nearest == NULL ? "" : ", did you mean ";
 
     COMPLAIN(build, section->line, section->name, "",
-             "%s%s%s%s (allowed: ndbd, ndb_mgmd, mysqld or api, tcp, each also with "
+             "%s%s%s%s (allowed: ndbd or db, ndb_mgmd or mgm, mysqld, api or ndbapi, tcp, each "
+             "also with "
              "\"default\", system, computer)",
              length == 0 ? "the section has no name" : "unknown section", middle,
              nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?");
@@ -410,9 +411,9 @@ static void store_pairs(struct build *build, uint32_t index, struct config_secti
     config_report_clear(&silent);
 }
 
-/* Reports wrong values, of a default section or of a node without an id, by storing them in a
- * section that is thrown away. Of a default section, those that are only wrong with others are
- * reported for the nodes that have them. */
+/* Reports wrong values, of a default section, a node without an id or a link without ends, by
+ * storing them in a section that is thrown away. Of a default section, those that are only wrong
+ * with others are reported for the nodes that have them. */
 static void check_values(struct build *build, uint32_t index)
 {
     struct cluster_config *scratch = config_new();
@@ -466,13 +467,12 @@ static void store_sections(struct build *build, bool links)
         }
         if (in->kind == CONFIG_SYSTEM)
             to = config_system(build->config);
-        else if (in->node == 0)
+        else if (in->node != 0)
+            to = links ? add_link(build, i) : config_add_node(build->config, in->kind, in->node);
+        if (to == NULL) {
             check_values(build, i);
-        else if (links)
-            to = add_link(build, i);
-        else
-            to = config_add_node(build->config, in->kind, in->node);
-        if (to == NULL) continue;
+            continue;
+        }
         config_set_section_line(to, build->ini.sections[i].line);
         if (!links && defaults[in->kind] != 0) {
             store_pairs(build, defaults[in->kind] - 1, to, false);

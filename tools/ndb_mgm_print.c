@@ -271,8 +271,9 @@ static cJSON *node_json(const struct ndb_mgm_node_state *node)
     (void)cJSON_AddStringToObject(json, "status", ndb_mgm_status_text(node->status));
     (void)cJSON_AddBoolToObject(json, "connected", connected(node));
     (void)cJSON_AddStringToObject(json, "host", node->host);
+    if (connected(node) || node->status == NDB_MGM_STATUS_NO_ANSWER)
+        (void)cJSON_AddStringToObject(json, "address", node->address);
     if (!connected(node)) return json;
-    (void)cJSON_AddStringToObject(json, "address", node->address);
     (void)cJSON_AddStringToObject(json, "version", version);
     if (node->type != NDB_MGM_NODE_NDB) return json;
     (void)cJSON_AddNumberToObject(json, "start_phase", node->start_phase);

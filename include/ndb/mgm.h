@@ -49,18 +49,19 @@ enum ndb_mgm_error {
 
 enum ndb_mgm_node_type { NDB_MGM_NODE_NDB = 0, NDB_MGM_NODE_API = 1, NDB_MGM_NODE_MGM = 2 };
 
+/* Of data nodes; a client or management server is CONNECTED, or NO_CONTACT. */
 enum ndb_mgm_node_status {
-    NDB_MGM_STATUS_UNKNOWN = 0,
-    NDB_MGM_STATUS_NO_CONTACT = 1,
-    NDB_MGM_STATUS_NOT_STARTED = 2,
-    NDB_MGM_STATUS_STARTING = 3,
-    NDB_MGM_STATUS_STARTED = 4,
-    NDB_MGM_STATUS_SHUTTING_DOWN = 5,
-    NDB_MGM_STATUS_RESTARTING = 6,
-    NDB_MGM_STATUS_SINGLEUSER = 7,
-    NDB_MGM_STATUS_RESUME = 8,
-    NDB_MGM_STATUS_CONNECTED = 9,
-    NDB_MGM_STATUS_NO_ANSWER = 10 /* A data node is linked, and has not answered for seconds. */
+    NDB_MGM_STATUS_UNKNOWN = 0,    /* The server tells a state that this library has no name for. */
+    NDB_MGM_STATUS_NO_CONTACT = 1, /* It is not linked, or has not told its state yet. */
+    NDB_MGM_STATUS_NOT_STARTED = 2,   /* It waits for START. */
+    NDB_MGM_STATUS_STARTING = 3,      /* It is in a start phase. */
+    NDB_MGM_STATUS_STARTED = 4,       /* It works. */
+    NDB_MGM_STATUS_SHUTTING_DOWN = 5, /* It was ordered to stop. */
+    NDB_MGM_STATUS_RESTARTING = 6,    /* Not told by these servers. */
+    NDB_MGM_STATUS_SINGLEUSER = 7,    /* It works for one client only. */
+    NDB_MGM_STATUS_RESUME = 8,        /* Not told by these servers. */
+    NDB_MGM_STATUS_CONNECTED = 9,     /* A client or management server is there. */
+    NDB_MGM_STATUS_NO_ANSWER = 10     /* It is linked, and has not answered for seconds. */
 };
 
 enum ndb_mgm_severity {

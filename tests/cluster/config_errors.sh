@@ -40,6 +40,13 @@ done
 printf '[ndb_mgmd]\nHostName=127.0.0.1\n[ndbd]\n[api]\nHostName=h a\n' >"$BOX/config.ini" # It says nothing of where nodes are.
 want 1 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --print-full-config
 [ "$(grep -c 'ini:[0-9].*Host' "$BOX/err")" = 1 ] || fail "one host name is wrong: $(cat "$BOX/err")"
+printf '[ndb_mgmd]\nHostName=127.0.0.1\n[ndbd default]\nHostName=h a\n[ndbd]\n[ndbd]\n[api]\n' >"$BOX/config.ini"
+want 1 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --print-full-config
+[ "$(grep -c 'ini:[0-9]' "$BOX/err")" = 1 ] || fail "one host name is wrong: $(cat "$BOX/err")"
+printf '[ndb_mgmd]\nHostName=127.0.0.1\n[ndbd default]\nNoOfReplicas=1\n[ndbd]\n[api]\n[tcp]\nNodeId1=2\nNodeId2=77\nSendBufferMemory=x\n' >"$BOX/config.ini"
+want 1 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --print-full-config
+want_text err 'ini:7: \[tcp\] NodeId2: there is no node 77'
+want_text err 'ini:10: \[tcp\] SendBufferMemory: value "x" is not a number'
 printf '[ndb_mgmd]\nHostName=127.0.0.1\nLogDestination=FILE:filename="a b.log"\n[ndbd]\n[api]\n' >"$BOX/config.ini"
 want 1 "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --print-full-config
 want_text err 'ini:3: .* LogDestination: filename="a b.log" is in quotes: leave them out'

@@ -44,15 +44,16 @@ static const struct wrong wrong[] = {
      "c.ini:2: [ndbd default]: the line has a control character (allowed: text)"},
     {REST "garbage", "c.ini:5: [mysqld]: the line is neither [section] nor name=value"},
     /* Sections. */
-    {REST "[ndbdd]\n", "c.ini:5: [ndbdd]: unknown section, did you mean ndbd? (allowed: ndbd, "
-                       "ndb_mgmd, mysqld or api, tcp, "
-                       "each also with \"default\", system, computer)"},
-    {REST "[]\n",
-     "c.ini:5: the section has no name (allowed: ndbd, ndb_mgmd, mysqld or api, tcp, each also "
-     "with \"default\", system, computer)"},
+    {REST "[ndbdd]\n",
+     "c.ini:5: [ndbdd]: unknown section, did you mean ndbd? (allowed: ndbd or db, "
+     "ndb_mgmd or mgm, mysqld, api or ndbapi, tcp, "
+     "each also with \"default\", system, computer)"},
+    {REST "[]\n", "c.ini:5: the section has no name (allowed: ndbd or db, ndb_mgmd or mgm, mysqld, "
+                  "api or ndbapi, tcp, each also "
+                  "with \"default\", system, computer)"},
     {REST "[ndbd defaults]\n",
-     "c.ini:5: [ndbd defaults]: unknown section (allowed: ndbd, "
-     "ndb_mgmd, mysqld or api, tcp, each also with \"default\", system, computer)"},
+     "c.ini:5: [ndbd defaults]: unknown section (allowed: ndbd or db, "
+     "ndb_mgmd or mgm, mysqld, api or ndbapi, tcp, each also with \"default\", system, computer)"},
     {REST "[computer default]\n", "c.ini:5: [computer default]: there are no defaults for "
                                   "computers (allowed: [computer] with Id and HostName)"},
     {REST "[computer x]\n", "c.ini:5: [computer x]: unknown section (allowed: [computer] with Id "
@@ -76,8 +77,8 @@ static const struct wrong wrong[] = {
     {REST "HostName=x\nExecuteOnComputer=a\n[computer]\nId=a\nHostName=h\n",
      "c.ini:6: [mysqld] ExecuteOnComputer: HostName is given too (allowed: one of them)"},
     {REST "[system default]\n",
-     "c.ini:5: [system default]: unknown section (allowed: ndbd, "
-     "ndb_mgmd, mysqld or api, tcp, each also with \"default\", system, computer)"},
+     "c.ini:5: [system default]: unknown section (allowed: ndbd or db, "
+     "ndb_mgmd or mgm, mysqld, api or ndbapi, tcp, each also with \"default\", system, computer)"},
     {"[ndbd default]\n[db default]\n" REST, "c.ini:2: [db default]: second default section of this "
                                             "kind, the first is in line 1 (allowed: one)"},
     {"[system]\n[system]\n" REST,
