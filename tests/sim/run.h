@@ -403,6 +403,7 @@ struct timing {
 
 /* Over all runs of a call; shared by its processes. */
 struct failure_figures {
+    uint64_t committed, ended; /* Transactions; the second are all. */
     uint64_t losses, losses_starting, kills, leaves, hangs, cuts, stalls, fenced, starts_again,
         left_out;
     uint64_t rejoins, clusters_lost, clusters_damaged, singles, needless, misled, disks, disk_exits;
