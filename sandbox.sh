@@ -97,6 +97,12 @@ build() {
 
 # configure ON|OFF: with tests or without.
 configure() {
+    local home
+    home=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' build/CMakeCache.txt 2>/dev/null) || true
+    if [ -n "$home" ] && [ "$home" != "$PWD" ]; then
+        echo "build/ was copied from $home: it is made anew"
+        rm -rf build
+    fi
     mkdir -p build
     cmake -S . -B build -DNDB_TESTS="$1" >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 }
@@ -294,6 +300,10 @@ start_cluster() {
 
 # need_nodes [OPTION...]: both data nodes are started, or the script ends.
 need_nodes() {
+    if [[ "$("$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "ALL STATUS" 2>/dev/null)" == *"single user mode"* ]]; then
+        echo "Single user mode is on, for one client alone. To end it: sandbox/bin/ndb_mgm -e 'EXIT SINGLE USER MODE'" >&2
+        exit 1
+    fi
     "$BIN/ndb_waiter" --ndb-connectstring="$(connect_string)" --timeout="$WAIT" "$@" && return 0
     last_words
     printf '\nA process that hangs is ended by ./sandbox.sh stop; ./sandbox.sh start has all data again.\n'
@@ -510,7 +520,7 @@ demo_failover() {
     connect=$(connect_string)
     say "Node $node is killed while a bank of 1000 accounts makes transfers"
     : >"$BOX/bank.out" # Before the first look at it.
-    NDB_CONNECTSTRING=$connect "$BIN/failover_client" --threads=4 --seconds=6 --strict >"$BOX/bank.out" 2>&1 {LOCK}<&- &
+    NDB_CONNECTSTRING=$connect "$BIN/failover_client" --database=sandbox_demo --threads=4 --seconds=6 --strict >"$BOX/bank.out" 2>&1 {LOCK}<&- &
     bank=$!
     until grep -q running "$BOX/bank.out"; do
         kill -0 "$bank" 2>/dev/null || { cat "$BOX/bank.out"; echo "the bank does not open"; exit 1; }
@@ -659,7 +669,14 @@ status)
         exit 1
     fi
     need_answer
-    "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHOW; ALL STATUS; ALL REPORT MEMORY; ALL REPORT CHECKPOINT"
+    code=0
+    state=$("$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "SHOW; ALL STATUS; ALL REPORT MEMORY; ALL REPORT CHECKPOINT") || code=$?
+    printf '%s\n' "$state"
+    if grep -q '^Node [12]: not connected' <<<"$state"; then
+        printf '\nNot all of it is running: ./sandbox.sh start\n'
+        code=1
+    fi
+    exit "$code"
     ;;
 demo) demo ;;
 stop) stop_cluster ;;

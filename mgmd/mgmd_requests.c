@@ -115,10 +115,10 @@ static void reply_silent(struct mgmd_session *session, const struct mgmd_request
     if (request->kind == MGMD_REQUEST_STOP)
         (void)snprintf(order, sizeof(order),
                        ". %s told to %s, and %s, unless the others have gone on without %s: then "
-                       "%s anew",
+                       "%s restarted",
                        several ? "They were" : "It was", request->restart ? "restart" : "stop",
                        several ? "do when they go on" : "does when it goes on",
-                       several ? "them" : "it", several ? "they begin" : "it begins");
+                       several ? "them" : "it", several ? "they are" : "it is");
     if (request->text == NULL)
         mgmd_reply_error(session, (int)request->error, "The data nodes do not answer%s", order);
     else

@@ -179,8 +179,8 @@ void mgmd_reply_error(struct mgmd_session *session, int code, const char *format
 
 void mgmd_reply_wrong_node(struct mgmd_session *session, uint32_t id, int code)
 {
-    if (config_node(session->mgmd->config, id) == NULL) code = 5066;
-    mgmd_reply_error(session, code, "Node %u: %s", id, ndb_mgm_error_message(code));
+    int error = config_node(session->mgmd->config, id) != NULL ? code : 5066;
+    mgmd_reply_error(session, error, "Node %u: %s", id, ndb_mgm_error_message(error));
 }
 
 void mgmd_session_wait(struct mgmd_session *session)

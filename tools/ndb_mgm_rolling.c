@@ -16,6 +16,7 @@
 #define LOOK_MS   100u
 #define AWAY_MAX  300u /* Seconds without contact until a node, or all servers, count as gone. */
 #define GRACE_S   3u   /* A node that has just ended may be back in a moment. */
+#define AWAY_S    15u  /* That it is away is said so often, and where the reason may be found. */
 #define HANGING_S 5u   /* An order whose server was lost has had no effect after so long. */
 
 enum wait { WAIT_DONE, WAIT_AGAIN, WAIT_FAILED, WAIT_INTERRUPTED };
@@ -205,6 +206,7 @@ static enum wait wait_for(struct rolling *rolling, uint32_t id, uint32_t dynamic
 {
     double seen = now_s();
     double same = seen;
+    double said = AWAY_S;
 
     for (;;) {
         if (look(rolling) != 0) return interrupted ? WAIT_INTERRUPTED : WAIT_FAILED;
@@ -217,7 +219,17 @@ static enum wait wait_for(struct rolling *rolling, uint32_t id, uint32_t dynamic
         if (!again) same = now_s();
         if (again && !sure && now_s() - same > HANGING_S) return WAIT_AGAIN;
         if (missing != NULL) tell(rolling, missing, missing == own ? "" : "Waiting for ");
-        if (missing == NULL || !is_away(missing)) seen = now_s();
+        if (missing == NULL || !is_away(missing)) {
+            seen = now_s();
+            said = AWAY_S;
+        } else if (now_s() - seen > said) {
+            (void)fprintf(rolling->console->out,
+                          "Node %u: away for %.0f s; if it fails, its log and the cluster log say "
+                          "why\n",
+                          missing->node_id, said);
+            (void)fflush(rolling->console->out);
+            said += AWAY_S;
+        }
         if (interrupted) return WAIT_INTERRUPTED;
         if (now_s() - seen > AWAY_MAX) {
             (void)fprintf(rolling->console->out, "Node %u does not come back: see its log\n",

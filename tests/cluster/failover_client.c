@@ -88,6 +88,7 @@ static struct {
     uint32_t seconds;
     uint32_t deadline_ms;
     uint32_t accounts;
+    const char *database;
     bool strict;
     atomic_bool stop;
     pthread_mutex_t lock; /* Of the next two. */
@@ -98,6 +99,7 @@ static struct {
           .seconds = 10,
           .deadline_ms = 10000,
           .accounts = 1000,
+          .database = "test",
           .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static double now_s(void)
@@ -146,7 +148,7 @@ static ndb_t *open_bank(void)
         ndb_connection_error(bank.connection, &error);
         die("connect", &error);
     }
-    ndb_t *ndb = ndb_open(bank.connection, "test");
+    ndb_t *ndb = ndb_open(bank.connection, bank.database);
     struct ndb_table *table = make_table(ndb, "bank_account",
                                          "CREATE TABLE bank_account (id INT UNSIGNED NOT NULL "
                                          "PRIMARY KEY, balance BIGINT NOT NULL)");
@@ -263,7 +265,7 @@ static void *work(void *argument)
 {
     struct worker *worker = argument;
     uint64_t state = 88172645463325252u + worker->number * 7919u;
-    ndb_t *ndb = ndb_open(bank.connection, "test");
+    ndb_t *ndb = ndb_open(bank.connection, bank.database);
     if (ndb == NULL) exit(1);
     while (!atomic_load(&bank.stop) && worker->transfers < TRANSFERS_MAX) {
         state = state * 6364136223846793005u + 1442695040888963407u;
@@ -428,6 +430,7 @@ static const struct argp_option option_table[] = {
     {"seconds", 's', "N", 0, "How long; 0 = until SIGTERM (10)", 0},
     {"deadline", 'd', "MS", 0, "Of each transfer (10000)", 0},
     {"accounts", 'a', "N", 0, "Accounts of the bank (1000)", 0},
+    {"database", 'D', "NAME", 0, "Of its tables, which are made anew (test)", 0},
     {"strict", 'x', NULL, 0, "A transfer that does not succeed is an error", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -448,6 +451,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case 'a':
         bank.accounts = (uint32_t)atoi(text);
         if (bank.accounts < 2) argp_error(state, "accounts: at least 2");
+        return 0;
+    case 'D':
+        bank.database = text;
         return 0;
     case 'x':
         bank.strict = true;

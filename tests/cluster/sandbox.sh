@@ -182,6 +182,16 @@ kill -CONT "$worker"
 box 0 start
 want_text out 'running already'
 
+say "Single user mode is on: nobody waits for its end in silence"
+client=$(run "$SANDBOX/bin/ndb_mgm" -e SHOW | sed -n '/API/,$s/^id=\([0-9]*\).*/\1/p' | head -n 1)
+want 0 "$SANDBOX/bin/ndb_mgm" -e "ENTER SINGLE USER MODE $client"
+for command in start demo; do
+    box 1 $command
+    want_text err '^Single user mode is on, for one client alone\. To end it: '
+done
+want 0 "$SANDBOX/bin/ndb_mgm" -e 'EXIT SINGLE USER MODE'
+until run "$SANDBOX/bin/ndb_mgm" -e 'ALL STATUS' | grep -c ': started' | grep -qx 2; do sleep 0.1; done
+
 if [ "$(id -u)" = 0 ]; then
     say "Another user may look, and do nothing"
     for command in start stop demo clean test; do

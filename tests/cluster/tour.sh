@@ -100,6 +100,8 @@ for block in $(seq "$(find "$BOX" -name 'block-*' | wc -l)"); do
     esac
 done
 [ "$typed" -ge 6 ] || fail "the README has lost its tour"
+"$BOX/ndb/sandbox/bin/ndb_select_count" -d sandbox_demo bank_account >"$BOX/out" || fail "the demo has no database of its own"
+"$BOX/ndb/sandbox/bin/ndb_select_count" -d test bank_account 2>/dev/null && fail "the demo makes tables where a user's may be"
 [ ! -s "$BOX/told" ] || fail "who has port 1186 was told: $(head -c 200 "$BOX/told")"
 
 (cd "$BOX/ndb" && ./sandbox.sh status) >"$BOX/out" 2>&1 || fail "$(cat "$BOX/out")"

@@ -232,7 +232,7 @@ for pid in "${asked[@]}"; do wait "$pid" && fail "a command has succeeded whose 
 for name in memory events redo; do lines "$name.err" "^ndb_mgm: waits for node 1's answer$" 1; done
 for name in stop all; do
     lines "$name.err" '^ndb_mgm: waits for node 1 to stop$' 1
-    lines "$name.out" '^\*        Node 1 does not answer\. It was told to stop, and does when it goes on, unless the others have gone on without it: then it begins anew$' 1
+    lines "$name.out" '^\*        Node 1 does not answer\. It was told to stop, and does when it goes on, unless the others have gone on without it: then it is restarted$' 1
 done
 for name in memory events; do lines "$name.out" '^Node 1 does not answer$' 1; done
 lines redo.out '"error":	5005' 1
