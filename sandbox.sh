@@ -186,10 +186,12 @@ threads_line() {
 
 write_config() {
     mkdir -p "$BOX/mgm" "$BOX/node1" "$BOX/node2"
-    local port threads
+    local wanted port threads
     threads=$(threads_line)
-    port=$(sed -n 's/^PortNumber=//p' "$BOX/config.ini" 2>/dev/null || true)
-    port=$(free_port "${port:-1186}") # The last one again, if it is free: users' shells and programs have it.
+    wanted=$(sed -n 's/^PortNumber=//p' "$BOX/config.ini" 2>/dev/null || true)
+    wanted=${wanted:-1186} # The last one again, if it is free: users' shells and programs have it.
+    port=$(free_port "$wanted")
+    [ "$port" = "$wanted" ] || echo "Port $wanted is taken: the management server listens on $port"
     echo "127.0.0.1:$port" >"$BOX/connectstring"
     cat >"$BOX/config.ini" <<END
 # Two data nodes with two copies of every row, on one machine. config.ini.example explains a real set-up.

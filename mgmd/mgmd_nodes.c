@@ -90,6 +90,19 @@ static enum config_kind kind_of_type(enum ndb_mgm_node_type type)
     return CONFIG_MGMD;
 }
 
+/* "1, 2", as far as there is room. */
+static void name_ids(const struct mgmd *mgmd, enum config_kind kind, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (const struct config_section *node = config_next_node(mgmd->config, 0, kind);
+         node != NULL && used + 8 < size;
+         node = config_next_node(mgmd->config, config_section_node(node), kind))
+        used += (size_t)snprintf(text + used, size - used, "%s%u", used == 0 ? "" : ", ",
+                                 config_section_node(node));
+}
+
 static uint32_t alloc_wanted(struct mgmd *mgmd, enum config_kind kind, uint32_t wanted,
                              const char *host, int *code, char *why, size_t size)
 {
@@ -97,8 +110,10 @@ static uint32_t alloc_wanted(struct mgmd *mgmd, enum config_kind kind, uint32_t 
 
     *code = NDB_MGM_ALLOCID_CONFIG_MISMATCH;
     if (node == NULL || config_section_kind(node) != kind) {
-        (void)snprintf(why, size, "node id %u is not configured as [%s]", wanted,
-                       config_kind_name(kind));
+        char ids[64];
+        name_ids(mgmd, kind, ids, sizeof(ids));
+        (void)snprintf(why, size, "node id %u is not configured as [%s] (which has: %s)", wanted,
+                       config_kind_name(kind), ids[0] != '\0' ? ids : "none");
         return 0;
     }
     if (!host_matches(config_get_text(node, CFG_NDBD_HostName), host)) {

@@ -111,7 +111,7 @@ static void run_terminal(struct console *console)
     console->terminal = true;
     terminal_open(console->handle);
     while (!console->quit && (line = terminal_read(console->prompt)) != NULL) {
-        (void)console_execute(console, line);
+        (void)console_execute_all(console, line);
         free(line);
         printer_follow(&printer, console);
     }
@@ -126,7 +126,7 @@ static void run_pipe(struct console *console)
     size_t room = 0;
 
     while (!console->quit && getline(&line, &room, stdin) >= 0)
-        (void)console_execute(console, line);
+        (void)console_execute_all(console, line);
     free(line);
 }
 

@@ -514,6 +514,7 @@ int console_execute_all(struct console *console, const char *lines)
          line = strtok_r(NULL, ";", &save)) {
         int one = console_execute(console, line);
         if (one != 0) rc = one;
+        if (one == CONSOLE_INTERRUPTED) break; /* What follows is not wanted either. */
     }
     free(copy);
     return rc;

@@ -151,7 +151,10 @@ static void print_values(const struct config_param *param)
     number(param, param->min, text[1], sizeof(text[1]));
     number(param, param->max, text[2], sizeof(text[2]));
     printf("%s | %s | %s to %s", param->unit[0] != '\0' ? param->unit : "number",
-           param->def < param->min ? "not set" : text[0], text[1], text[2]);
+           param->def < param->min                  ? "not set"
+           : strcmp(param->name, "DataMemory") == 0 ? "of the machine's" /* It depends. */
+                                                    : text[0],
+           text[1], text[2]);
 }
 
 static void print_param(const struct config_param *param)

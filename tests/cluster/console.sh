@@ -167,6 +167,8 @@ want 0 "$BIN/ndb_mgm" --usage
 want_text out '^Usage: ndb_mgm \[-'
 want 0 "$BIN/ndb_mgm" --version
 want_text out "^ndb_mgm $("$BIN/ndb_waiter" --version | cut -d ' ' -f 2)$"
+want 0 "$BIN/ndb_mgm" < <(printf '49 status;;1 status ;\nquit\n') # As with -e.
+want_text out '^Node 1: started'
 want 0 "$BIN/ndb_mgm" < <(printf 'show\nquit\n')
 want_text out '^id=1	@'
 

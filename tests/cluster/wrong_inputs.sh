@@ -242,7 +242,7 @@ wrong 1 '5002: Node 49: Node is not a data node' ndb_top -n 49 --count=1
 wrong 1 'ndb_waiter: --nowait-nodes: no data node is left to wait for' ndb_waiter --nowait-nodes=1
 wrong 1 'ndb_waiter: --wait-nodes: there is no data node 7' ndb_waiter --wait-nodes=7
 wrong 1 'Not all nodes are NOT_STARTED after 1 s: node 1 is STARTED' ndb_waiter --not-started --timeout=1
-wrong 1 "No node id from the management server at 127\.0\.0\.1 port ${CS#*:}: node id 7 is not configured as \[ndbd\]" ndbmtd --ndb-nodeid=7
+wrong 1 "No node id from the management server at 127\.0\.0\.1 port ${CS#*:}: node id 7 is not configured as \[ndbd\] \(which has: 1\)" ndbmtd --ndb-nodeid=7
 wrong 255 '4012: node 7 is no data node that runs' ndb_config --config_from_node=7
 wrong 255 "ndb_config: --query: no such parameter: 'Nope' \(--configinfo lists them\)" ndb_config -q HostName,Nope
 wrong '1|255' 'Invalid command: FOO.*HELP' ndb_mgm -e FOO
