@@ -229,7 +229,7 @@ say "two data nodes hang: both are named"
 kill -STOP "${NODE_PIDS[1]}" "${NODE_PIDS[2]}"
 mgm 255 'ALL STOP'
 want_text err '^ndb_mgm: waits for nodes 1 and 2 to stop$'
-want_text out '^\*        Nodes 1, 2 do not answer\. They were told to stop, and do when they go on, unless the others have gone on without them: then they begin anew$'
+want_text out '^\*        Nodes 1, 2 do not answer\. They were told to stop, and do when they go on, unless the others have gone on without them: then they are restarted$'
 kill -9 "${NODE_PIDS[1]}" "${NODE_PIDS[2]}"
 NODE_PIDS=()
 want 0 "$BIN/ndb_waiter" --no-contact --timeout=100
