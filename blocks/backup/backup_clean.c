@@ -10,8 +10,7 @@ void backup_clean_begin(struct backup *backup)
     jam();
     backup->drops = false;
     backup->cleaning.frag = 0;
-    backup->cleaning.step = 0;
-    backup->cleaning.all = false;
+    backup->cleaning.of = REF_NONE;
     backup->state = BACKUP_CLEANING;
     backup_clean_step(backup);
 }
@@ -114,12 +113,16 @@ void backup_clean_step(struct backup *backup)
             cleaned(backup);
             return;
         }
+        if (cleaning->of != frag->pool.ref) { /* Another one may have been put before it. */
+            cleaning->of = frag->pool.ref;
+            cleaning->step = 0;
+            cleaning->all = false;
+        }
         if (file_next(backup, frag, name)) {
             fs_remove(&backup->block, ASK_CLEAN, name, 0);
             return;
         }
-        cleaning->step = 0;
-        cleaning->all = false;
+        cleaning->of = REF_NONE;
         cleaning->frag = pool_index(frag->pool.ref);
         if (frag->dropped) {
             jam();

@@ -124,9 +124,10 @@ struct backup_current {
 };
 
 struct backup_cleaning {
-    uint32_t frag;  /* Index of the record being looked at; 0 = before the first. */
+    uint32_t frag;  /* Index of the record in front of the one looked at; 0 = there is none. */
+    uint32_t of;    /* Reference of the record of which files are being removed; REF_NONE = none. */
     uint32_t step;  /* Files of it removed so far. */
-    bool all;       /* The record was dropped: all its files go. */
+    bool all;       /* It was dropped: all its files go. */
     uint32_t asker; /* DIH waits for LCP_USABLE_CONF; 0 = nobody. */
 };
 

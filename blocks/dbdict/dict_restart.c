@@ -103,8 +103,9 @@ static _Noreturn void limit_reached(struct dict *dict, uint32_t table_id, uint32
     char text[160];
     uint32_t source = dict->restart.source;
     if (error == ERR_TABLE_RECORDS)
-        snprintf(text, sizeof(text), "node %u has a table of number %u, and MaxNoOfTables is %u",
-                 source, table_id, dict->table_count - 1u);
+        snprintf(text, sizeof(text),
+                 "node %u has had a table of number %u, and MaxNoOfTables is %u", source, table_id,
+                 dict->table_count - 1u);
     else
         snprintf(text, sizeof(text), "node %u has table %u, and the schema memory is full", source,
                  table_id);

@@ -334,7 +334,8 @@ NDB_API int ndb_index_drop(ndb_t *ndb, const char *table, const char *index, uin
  *   ALTER TABLE t RENAME COLUMN a TO b
  *   ALTER TABLE t ADD [COLUMN] c INT: as the last one, NULL in all rows that are there, at once;
  *     it can be NULL, and has no default and no key
- *   TRUNCATE TABLE t: all rows go at once, an empty table takes its place
+ *   TRUNCATE TABLE t: all rows go at once, an empty table takes its place; what was committed
+ *     before, by whomever, is durable then
  *
  * All of it is done on all data nodes or nothing. Whoever has a table open that is renamed, or gets
  * a column, goes on as before; ndb_table_open() knows what is new. Who has one open that is

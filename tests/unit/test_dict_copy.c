@@ -78,8 +78,8 @@ static void test_fewer_tables_than_the_source(void **state)
             assert_true(digest(1) == digest(2));
         } else {
             char text[80];
-            snprintf(text, sizeof text, "a table of number %u, and MaxNoOfTables is %u", room + 1u,
-                     room);
+            snprintf(text, sizeof text, "has had a table of number %u, and MaxNoOfTables is %u",
+                     room + 1u, room);
             assert_ended(2, EXIT_SCHEMA_LIMIT, text);
         }
         kill_both();

@@ -492,7 +492,6 @@ static void test_commits_are_durable_before_a_table_goes(void **state)
     uint64_t written = dict_at(1)->file.sequence;
     struct actor *tc = actor_of(block_at(1, BLOCK_DBTC, 1));
     tc->hold = true;
-    uint32_t done = cntr(1)->answers[GSN_DROP_TABLE_CONF];
     begin_drop(1);
     run_us(500000);
     assert_int_equal(tc->answers[GSN_WAIT_DURABLE_REQ], 1);
@@ -503,7 +502,7 @@ static void test_commits_are_durable_before_a_table_goes(void **state)
     assert_int_equal(dict_at(1)->tables, 2);
     tc = actor_of(block_at(1, BLOCK_DBTC, 1));
     tc->full = 3;
-    done = cntr(1)->answers[GSN_DROP_TABLE_CONF];
+    uint32_t done = cntr(1)->answers[GSN_DROP_TABLE_CONF];
     begin_drop(1);
     assert_true(wait_for(1, GSN_DROP_TABLE_CONF, done + 1));
     assert_int_equal(tc->answers[GSN_WAIT_DURABLE_REQ], 4);

@@ -15,6 +15,7 @@ struct dih_stub {
     uint32_t finished; /* TC_EPOCH_CONF */
     uint32_t forced;   /* Of GCP_FORCE_ORD. */
     uint32_t forces;
+    uint32_t durable; /* WAIT_DURABLE_CONF: it asks for the node, too. */
 };
 static struct dih_stub *stub;
 
@@ -34,12 +35,18 @@ static void stub_exec_GCP_FORCE_ORD(struct block *block, const struct signal *si
     self->forced = SIG_PAYLOAD(sig, gcp_force_ord)->gci;
     self->forces++;
 }
+static void stub_exec_WAIT_DURABLE_CONF(struct block *block, const struct signal *sig)
+{
+    (void)sig;
+    ((struct dih_stub *)(void *)block)->durable++;
+}
 static const struct handler stub_handlers[] = {
+    HANDLER(stub, WAIT_DURABLE_CONF, wait_durable_conf),
     HANDLER(stub, GCP_HOLD_CONF, gcp_hold_conf),
     HANDLER(stub, TC_EPOCH_CONF, tc_epoch_conf),
     HANDLER(stub, GCP_FORCE_ORD, gcp_force_ord),
 };
-static const struct block_type stub_type = {"DBDIH", BLOCK_DBDIH, stub_handlers, 3, NULL};
+static const struct block_type stub_type = {"DBDIH", BLOCK_DBDIH, stub_handlers, 4, NULL};
 
 /* `files`: only TC is told so, there is no disk here. */
 static void begin(bool files)
@@ -543,6 +550,27 @@ static void test_too_many_waits(void **state)
     assert_int_equal(confirmed, 8192);
 }
 
+/* A change of the schema under way, which a stop waits for, is answered; a client is not. */
+static void test_the_node_waits_while_it_stops(void **state)
+{
+    const struct wait_durable_req all = {.sender_data = 7, .gci_hi = DURABLE_ALL};
+    (void)state;
+    w_level(&w, 1, START_STOPPING_2);
+    ask(CLIENT, 100, 1, 0);
+    expect_refused(100, ERR_NODE_SHUTDOWN);
+    TO_TC(GSN_WAIT_DURABLE_REQ, &all);
+    assert_int_equal(stub->durable, 0);
+    assert_int_equal(stub->forces, 1);
+    hold();
+    epoch(2, 0);
+    durable(1);
+    assert_int_equal(stub->durable, 0); /* Other nodes may be one epoch ahead. */
+    hold();
+    epoch(3, 0);
+    durable(2);
+    assert_int_equal(stub->durable, 1);
+}
+
 static void test_no_waits_without_files(void **state)
 {
     (void)state;
@@ -574,6 +602,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_waits_of_a_lost_client, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_durable_while_waits_are_told, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_too_many_waits, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(test_the_node_waits_while_it_stops, setup_files, teardown),
         cmocka_unit_test_setup_teardown(test_no_waits_without_files, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
