@@ -115,7 +115,8 @@ static void take_row(struct load *load, const char *raw)
         return;
     }
     if (load->csv.count != load->column_count) {
-        bool commas = load->csv.count == 1 && memchr(raw, ',', load->csv.raw_size) != NULL;
+        bool commas = load->csv.count == 1 && load->format.field_end[0] == '\t' &&
+                      memchr(raw, ',', load->csv.raw_size) != NULL;
         (void)snprintf(message, sizeof(message), "%u fields instead of %u%s", load->csv.count,
                        load->column_count, commas ? " (is it CSV? --input-type=csv)" : "");
         import_reject(load, load->number, malformed, message, raw, (uint32_t)load->csv.raw_size);

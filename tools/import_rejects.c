@@ -53,9 +53,10 @@ void import_reject(struct load *load, uint64_t number, int32_t code, const char 
     if (load->rejects == NULL) {
         (void)fprintf(stderr, "%s%s: row %" PRIu64 " rejected: %d: %s\n", load->bar ? "\n" : "",
                       load->path, number, code, message);
-        /* Who goes on by --ignore-lines has rows of the run before in there. */
-        bool more = load->state.run > 1 || load->rejects_begun ||
-                    (settings->ignore_lines > 0 && !import_can_repeat(load));
+        bool more = load->state.run > 1 || load->rejects_begun;
+        /* Who goes on by --ignore-lines has rows of the run before in there, and no others. */
+        if (!more && settings->ignore_lines > 0 && !import_can_repeat(load))
+            more = import_state_trim_rejects(load->rejects_path, settings->ignore_lines);
         load->rejects = fopen(load->rejects_path, more ? "a" : "w");
         load->rejects_begun = true;
         if (load->rejects == NULL) {

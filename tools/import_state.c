@@ -398,6 +398,10 @@ bool import_state_trim_rejects(const char *path, uint64_t mark)
     size_t room = 0;
     ssize_t size;
 
+    struct stat status;
+
+    /* A device or pipe has nothing of before, and is not to become a file. */
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) return true;
     (void)snprintf(new_path, sizeof(new_path), "%s.new", path);
     FILE *in = fopen(path, "r");
     if (in == NULL && errno == ENOENT) return true;

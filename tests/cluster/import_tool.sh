@@ -144,9 +144,16 @@ printf '23,"z",3\nnone,"u",4\n' >>"$BOX/held.pipe"
 import 1 --ignore-lines=2 --rejects-file="$BOX/pipe.rej" --input-type=csv --table=small test <(cat "$BOX/held.pipe")
 [ "$(cut -f 1 "$BOX/pipe.rej" | tr '\n' ' ')" = '2 4 ' ] || fail "the run before has no rejected rows: $(cat "$BOX/pipe.rej")"
 has_rows small 8
+import 1 --ignore-lines=2 --rejects-file="$BOX/pipe.rej" --input-type=csv --table=small test <(cat "$BOX/held.pipe")
+[ "$(cut -f 1 "$BOX/pipe.rej" | sort -n | tr '\n' ' ')" = '2 3 4 ' ] || fail "rows of this run stay from the last one: $(cat "$BOX/pipe.rej")"
 printf '24,"x",1\nnone,"y",2\n' >"$BOX/held.pipe"
 import 1 --rejects-file=/dev/full --input-type=csv --table=small test <(cat "$BOX/held.pipe")
 want_text err ': row 2 is the last one that was read; some of the rows up to it may be neither in the table nor in /dev/full$'
+ln -s /dev/null "$BOX/null.rej"
+printf '31,"x",1\nnone,"y",2\n33,"z",3\n' >"$BOX/null.csv"
+import 1 --rejects-file="$BOX/null.rej" --table=small test "$BOX/null.csv"
+import 0 --rejects-file="$BOX/null.rej" --rejects=5 --resume --table=small test "$BOX/null.csv"
+[ -c "$BOX/null.rej" ] || fail "a device for rejected rows has become a file"
 want 0 "$BIN/ndb_delete_all" -d test small
 printf '5,"none",here,x\n' >"$BOX/state/small.csv"
 printf '1,"x",1\n' >"$BOX/state/big.csv"
