@@ -99,7 +99,7 @@ build() {
 configure() {
     local home
     home=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' build/CMakeCache.txt 2>/dev/null) || true
-    if [ -n "$home" ] && [ "$home" != "$PWD" ]; then
+    if [ -n "$home" ] && [ ! "$home" -ef . ]; then
         echo "build/ was copied from $home: it is made anew"
         rm -rf build
     fi
@@ -302,7 +302,7 @@ start_cluster() {
 
 # need_nodes [OPTION...]: both data nodes are started, or the script ends.
 need_nodes() {
-    if [[ "$("$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "ALL STATUS" 2>/dev/null)" == *"single user mode"* ]]; then
+    if [[ "$(timeout --foreground 10 "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "ALL STATUS" 2>/dev/null)" == *"single user mode"* ]]; then
         echo "Single user mode is on, for one client alone. To end it: sandbox/bin/ndb_mgm -e 'EXIT SINGLE USER MODE'" >&2
         exit 1
     fi

@@ -11,6 +11,7 @@
 #include "mgmd/cluster_log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,8 +71,15 @@ static int open_file(struct log_file *file)
 {
     struct stat status;
 
-    file->out = fopen(file->path, "a");
-    if (file->out == NULL) return -1;
+    /* A FIFO that nobody reads is an error, and a full one loses lines: nobody waits for it. */
+    int fd = open(file->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+
+    file->out = fd < 0 ? NULL : fdopen(fd, "a");
+    if (fd < 0) return -1;
+    if (file->out == NULL) {
+        (void)close(fd);
+        return -1;
+    }
     file->regular = fstat(fileno(file->out), &status) == 0 && S_ISREG(status.st_mode);
     file->size = file->regular ? (uint64_t)status.st_size : 0;
     return 0;
@@ -173,8 +181,9 @@ static void rotate(struct log_file *file)
 
 static bool write_file(struct log_file *file, const char *line, size_t length)
 {
-    if (file->regular && file->size > 0 && file->size + length > file->max_size) rotate(file);
     if (file->out == NULL && open_file(file) != 0) return false;
+    if (file->regular && file->size > 0 && file->size + length > file->max_size) rotate(file);
+    if (file->out == NULL) return false; /* The next line tries again. */
     if (!put_line(file, line, length)) return false;
     file->size += length;
     return true;

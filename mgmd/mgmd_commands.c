@@ -430,8 +430,7 @@ static void set_connection_parameter(struct mgmd_session *session)
          */
         if (mgmd->nodes[node1].linked && mgmd->nodes[node1].holder != mgmd_session_id(session)) {
             mgmd_reply_error(session, NDB_MGM_CONFIG_CHANGE_FAILED,
-                             "node %d is linked, and listens on port %u", (int)node1,
-                             mgmd->nodes[node1].port);
+                             "node %d is linked: where it listens is known", (int)node1);
             return;
         }
         cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,

@@ -178,12 +178,13 @@ static int start_threads(struct io_threads *io)
     if (wanted > IO_THREADS_MAX) wanted = IO_THREADS_MAX;
     for (uint32_t i = 0; i < wanted; i++) {
         char name[16];
-        if (pthread_create(&io->thread[i], NULL, thread_main, io) != 0) break;
+        int error = pthread_create(&io->thread[i], NULL, thread_main, io);
+        if (error != 0) return i > 0 ? 0 : error;
         snprintf(name, sizeof name, "ndb_io%u", i);
         pthread_setname_np(io->thread[i], name);
         io->thread_count++;
     }
-    return io->thread_count > 0 ? 0 : -1;
+    return 0;
 }
 
 struct io_threads *io_threads_create(const struct io_options *options, char *why, size_t why_size)
@@ -205,8 +206,9 @@ struct io_threads *io_threads_create(const struct io_options *options, char *why
     signal(SIGXFSZ,
            SIG_IGN); /* A limit on file sizes is an error of the write, not the end of the node. */
     if (open_directory(io, why, why_size) != 0) goto out;
-    if (start_threads(io) == 0) return io;
-    snprintf(why, why_size, "no thread for files can be started: %s", strerror(errno));
+    int error = start_threads(io);
+    if (error == 0) return io;
+    snprintf(why, why_size, "no thread for files can be started: %s", strerror(error));
 out:
     free_all(io);
     return NULL;

@@ -51,7 +51,8 @@ static bool reconnect(struct process *process)
 /* Asks for all ports. True when every one is known. */
 static bool ask_all(struct process *process, uint16_t *known)
 {
-    bool complete = tell_own(process) == 0;
+    bool complete = true;
+    (void)tell_own(process); /* A server that does not take it now is asked again. */
     for (uint32_t node = 1; node < process->config.own_node; node++) {
         if (process->config.node[node].type != NODE_DATA) continue;
         int port = ndb_mgm_get_connection_port(process->mgm, node, process->config.own_node);

@@ -187,6 +187,39 @@ static void a_file_that_cannot_be_renamed_grows_and_says_so(void **state)
                     2, 5);
 }
 
+/* No file can be opened for a while: the files of before are not pushed out meanwhile. */
+static void files_that_cannot_be_opened_push_none_out(void **state)
+{
+    struct place *place = *state;
+    struct rlimit before;
+
+    place->destination.targets[0].max_size = 200;
+    struct cluster_log *log = open_log(place);
+    write_lines(log, 30);
+    char kept[8000];
+    (void)snprintf(kept, sizeof(kept), "%s", text_of(path_of(place, ".1")));
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    struct rlimit none = {.rlim_cur = 0, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    write_lines(log, 30);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_string_equal(text_of(path_of(place, ".2")), kept); /* One rename, at most. */
+    cluster_log_printf(log, NDB_MGM_SEVERITY_INFO, "it goes on");
+    cluster_log_close(log);
+    assert_non_null(strstr(text_of(place->path), " lines of this log were lost\n"));
+}
+
+/* Nobody waits for a reader. */
+static void a_fifo_without_a_reader_is_refused(void **state)
+{
+    struct place *place = *state;
+    char why[400];
+
+    assert_int_equal(mkfifo(place->path, 0600), 0);
+    assert_null(cluster_log_open(&place->destination, "", 49, why, sizeof(why)));
+    assert_non_null(strstr(why, "cannot be opened: "));
+}
+
 /* A device stays what it is, whatever has gone into it. */
 static void a_device_is_not_renamed(void **state)
 {
@@ -209,6 +242,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(moved_files_are_made_anew, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_that_cannot_be_renamed_grows_and_says_so, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(files_that_cannot_be_opened_push_none_out, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_fifo_without_a_reader_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(a_device_is_not_renamed, setup, teardown)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
