@@ -49,7 +49,7 @@ enum ndb_mgm_error {
 
 enum ndb_mgm_node_type { NDB_MGM_NODE_NDB = 0, NDB_MGM_NODE_API = 1, NDB_MGM_NODE_MGM = 2 };
 
-/* Of data nodes; a client or management server is CONNECTED, or NO_CONTACT. */
+/* States of data nodes; a client or management server is CONNECTED, or NO_CONTACT. */
 enum ndb_mgm_node_status {
     NDB_MGM_STATUS_UNKNOWN = 0,    /* The server tells a state that this library has no name for. */
     NDB_MGM_STATUS_NO_CONTACT = 1, /* It is not linked, or has not told its state yet. */

@@ -278,7 +278,7 @@ static double now_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Of all jobs. */
+/* The run's transactions are added to those of all jobs. */
 static void count_commits(struct failure_figures *all, const struct run_figures *figures)
 {
     uint64_t ended = figures->committed + figures->aborted + figures->unknown;

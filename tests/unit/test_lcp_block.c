@@ -939,7 +939,7 @@ static void test_drop(void **state)
     }
 }
 
-/* Of the dropped table: the two lists of checkpoints are all that is left. */
+/* The dropped table has no files left; the two lists of checkpoints are all there is. */
 static void expect_no_files(void)
 {
     run(3000000);
