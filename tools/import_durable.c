@@ -289,7 +289,7 @@ static void tell_rest(const struct load *load)
  * could not be written, commits are lost or not known to be kept, or answers are missing. */
 static void tell_rest_of_pipe(const struct load *load)
 {
-    bool kept = load->totals.on_disk || load->commits.memory;
+    bool kept = !load->commits.lost && (load->totals.on_disk || load->commits.memory);
 
     (void)fprintf(stderr, "%s: row %" PRIu64 " is the last one that was read; ", load->path,
                   load->number);

@@ -55,8 +55,13 @@ void import_reject(struct load *load, uint64_t number, int32_t code, const char 
                       load->path, number, code, message);
         bool more = load->state.run > 1 || load->rejects_begun;
         /* Who goes on by --ignore-lines has rows of the run before in there, and no others. */
-        if (!more && settings->ignore_lines > 0 && !import_can_repeat(load))
+        if (!more && settings->ignore_lines > 0 && !import_can_repeat(load)) {
             more = import_state_trim_rejects(load->rejects_path, settings->ignore_lines);
+            if (!more) {
+                import_rejects_failed(load);
+                return;
+            }
+        }
         load->rejects = fopen(load->rejects_path, more ? "a" : "w");
         load->rejects_begun = true;
         if (load->rejects == NULL) {
