@@ -504,14 +504,28 @@ int console_execute(struct console *console, const char *line)
     return rc;
 }
 
+/* Cuts the next command off the text. A comment is its whole line, with all that it may hold behind
+ * semicolons. NULL: nothing is left. */
+static char *next_command(char **text)
+{
+    char *command = *text + strspn(*text, " \t\r\n\v\f;");
+
+    if (*command == '\0') return NULL;
+    char *end = command + strcspn(command, *command == '#' ? "\n" : ";");
+    *text = *end == '\0' ? end : end + 1;
+    *end = '\0';
+    return command;
+}
+
 int console_execute_all(struct console *console, const char *lines)
 {
     char *copy = strdup(lines);
+    char *rest = copy;
+    const char *line;
     int rc = 0;
 
     if (copy == NULL) return NDB_MGM_OUT_OF_MEMORY;
-    for (char *save = NULL, *line = strtok_r(copy, ";", &save); line != NULL && !console->quit;
-         line = strtok_r(NULL, ";", &save)) {
+    while (!console->quit && (line = next_command(&rest)) != NULL) {
         int one = console_execute(console, line);
         if (one != 0) rc = one;
         if (one == CONSOLE_INTERRUPTED) break; /* What follows is not wanted either. */

@@ -169,6 +169,13 @@ want 0 "$BIN/ndb_mgm" --version
 want_text out "^ndb_mgm $("$BIN/ndb_waiter" --version | cut -d ' ' -f 2)$"
 want 0 "$BIN/ndb_mgm" < <(printf '49 status;;1 status ;\nquit\n') # As with -e.
 want_text out '^Node 1: started'
+# A comment is its whole line, whatever stands behind a semicolon.
+want 0 "$BIN/ndb_mgm" < <(printf '# not yet: 1 stop; shutdown\n1 status; # first 1; then shutdown\n;# 2 stop;shutdown')
+want_text out '^Node 1: started'
+[ "$(grep -cv '^Connected' "$BOX/out")" -eq 1 ] || fail "a comment is carried out: $(cat "$BOX/out")"
+want 0 "$BIN/ndb_mgm" -e $'# 1 stop; shutdown\n1 status; # shutdown; 2 stop'
+want_text out '^Node 1: started'
+[ "$(grep -cv '^Connected' "$BOX/out")" -eq 1 ] || fail "a comment of -e is carried out: $(cat "$BOX/out")"
 want 0 "$BIN/ndb_mgm" < <(printf 'show\nquit\n')
 want_text out '^id=1	@'
 
