@@ -3,6 +3,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tools/import_load.h"
 
@@ -31,10 +34,12 @@ static void write_escaped(FILE *out, const char *text, uint32_t size)
 
 void import_rejects_failed(struct load *load)
 {
+    const char *why = errno == EWOULDBLOCK ? "another ndb_import writes to it" : strerror(errno);
+
     (void)fprintf(stderr,
                   "%s%s: %s. Rejected rows cannot be kept; what is not in this file counts "
                   "as not done\n",
-                  load->bar ? "\n" : "", load->rejects_path, strerror(errno));
+                  load->bar ? "\n" : "", load->rejects_path, why);
     load->rejects_lost = true;
     import_fail(load);
 }
@@ -42,6 +47,49 @@ void import_rejects_failed(struct load *load)
 bool import_too_many_rejected(const struct load *load)
 {
     return load->totals.rejected_before + load->totals.rejected > load->settings->rejects_max;
+}
+
+/* To append to the file, which nobody else does meanwhile: files of pipes may have one name. */
+static FILE *open_alone(const char *path)
+{
+    struct stat status;
+    FILE *file = fopen(path, "a");
+
+    if (file == NULL || fstat(fileno(file), &status) != 0) return file;
+    if (!S_ISREG(status.st_mode) || import_is_system_name(path)) return file;
+    if (flock(fileno(file), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return file;
+    (void)fclose(file);
+    errno = EWOULDBLOCK;
+    return NULL;
+}
+
+static void close_as_it_is(FILE *file)
+{
+    int error = errno;
+
+    (void)fclose(file);
+    errno = error;
+}
+
+/* Without rows that this run, or one before it, will reject again. */
+static FILE *open_rejects(const struct load *load)
+{
+    uint64_t before = import_can_repeat(load) ? 0 : load->settings->ignore_lines;
+    FILE *file = open_alone(load->rejects_path);
+
+    if (file == NULL || load->state.run > 1 || load->rejects_begun) return file;
+    if (before == 0) {
+        if (ftruncate(fileno(file), 0) == 0 || errno == EINVAL) return file;
+        close_as_it_is(file); /* EINVAL: a device, which has nothing of before. */
+        return NULL;
+    }
+    /* Who goes on by --ignore-lines has rows of the run before in there, and no others. */
+    if (!import_state_trim_rejects(load->rejects_path, before)) {
+        close_as_it_is(file);
+        return NULL;
+    }
+    (void)fclose(file);
+    return open_alone(load->rejects_path); /* It may be another file of the same name now. */
 }
 
 void import_reject(struct load *load, uint64_t number, int32_t code, const char *message,
@@ -53,21 +101,12 @@ void import_reject(struct load *load, uint64_t number, int32_t code, const char 
     if (load->rejects == NULL) {
         (void)fprintf(stderr, "%s%s: row %" PRIu64 " rejected: %d: %s\n", load->bar ? "\n" : "",
                       load->path, number, code, message);
-        bool more = load->state.run > 1 || load->rejects_begun;
-        /* Who goes on by --ignore-lines has rows of the run before in there, and no others. */
-        if (!more && settings->ignore_lines > 0 && !import_can_repeat(load)) {
-            more = import_state_trim_rejects(load->rejects_path, settings->ignore_lines);
-            if (!more) {
-                import_rejects_failed(load);
-                return;
-            }
-        }
-        load->rejects = fopen(load->rejects_path, more ? "a" : "w");
-        load->rejects_begun = true;
+        load->rejects = open_rejects(load);
         if (load->rejects == NULL) {
             import_rejects_failed(load);
             return;
         }
+        load->rejects_begun = true;
     }
     (void)fprintf(load->rejects, "%" PRIu64 "\t%d\t", number, code);
     write_escaped(load->rejects, message, (uint32_t)strlen(message));

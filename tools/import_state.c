@@ -391,30 +391,64 @@ void import_state_free(struct import_state *state)
     state->lock = -1;
 }
 
-bool import_state_trim_rejects(const char *path, uint64_t mark)
+static bool copy_up_to(FILE *in, FILE *out, uint64_t mark)
 {
-    char new_path[4300];
     char *line = NULL;
     size_t room = 0;
     ssize_t size;
+    bool good = true;
 
-    struct stat status;
-
-    /* A device or pipe has nothing of before, and is not to become a file. */
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) return true;
-    (void)snprintf(new_path, sizeof(new_path), "%s.new", path);
-    FILE *in = fopen(path, "r");
-    if (in == NULL && errno == ENOENT) return true;
-    FILE *out = in == NULL ? NULL : fopen(new_path, "w");
-    bool good = out != NULL;
+    errno = 0;
     while (good && (size = getline(&line, &room, in)) > 0) {
         if (line[size - 1] != '\n' || strtoull(line, NULL, 10) > mark) continue;
         good = fwrite(line, 1, (size_t)size, out) == (size_t)size;
     }
+    int error = errno;
     free(line);
+    errno = error;
+    return good && feof(in) != 0; /* What could not be read is not to be lost. */
+}
+
+/* The file as it was, or without what is behind the mark, whatever happens meanwhile. */
+static bool trim_file(const char *path, uint64_t mark, mode_t mode)
+{
+    char new_path[4300];
+
+    (void)snprintf(new_path, sizeof(new_path), "%s.new", path);
+    FILE *in = fopen(path, "r");
+    FILE *out = in == NULL ? NULL : fopen(new_path, "w");
+    bool good = out != NULL && fchmod(fileno(out), mode & 07777u) == 0 &&
+                copy_up_to(in, out, mark) && fflush(out) == 0 && fsync(fileno(out)) == 0;
+    int error = errno;
     if (in != NULL) (void)fclose(in);
-    if (out != NULL && fclose(out) != 0) good = false;
-    good = good && rename(new_path, path) == 0;
+    if (out != NULL && fclose(out) != 0 && good) {
+        good = false;
+        error = errno;
+    }
+    if (good && rename(new_path, path) == 0) return true;
+    if (good) error = errno;
+    if (out != NULL) (void)unlink(new_path);
+    errno = error;
+    return false;
+}
+
+bool import_is_system_name(const char *path)
+{
+    return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+}
+
+bool import_state_trim_rejects(const char *path, uint64_t mark)
+{
+    struct stat status;
+
+    /* A device or pipe has nothing of before, and is not to become a file; nor is the name of one
+     * that leads to a file. */
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) return true;
+    if (import_is_system_name(path)) return true;
+    char *file = realpath(path, NULL); /* A link stays one. */
+    if (file == NULL && errno == ENOENT) return true;
+    bool good = file != NULL && trim_file(file, mark, status.st_mode);
     if (!good) (void)fprintf(stderr, "%s: %s\n", path, strerror(errno));
+    free(file);
     return good;
 }

@@ -146,6 +146,22 @@ import 1 --ignore-lines=2 --rejects-file="$BOX/pipe.rej" --input-type=csv --tabl
 has_rows small 8
 import 1 --ignore-lines=2 --rejects-file="$BOX/pipe.rej" --input-type=csv --table=small test <(cat "$BOX/held.pipe")
 [ "$(cut -f 1 "$BOX/pipe.rej" | sort -n | tr '\n' ' ')" = '2 3 4 ' ] || fail "rows of this run stay from the last one: $(cat "$BOX/pipe.rej")"
+mv "$BOX/pipe.rej" "$BOX/real.rej"
+ln -s real.rej "$BOX/pipe.rej"
+chmod 640 "$BOX/real.rej"
+import 1 --ignore-lines=3 --rejects-file="$BOX/pipe.rej" --input-type=csv --table=small test <(cat "$BOX/held.pipe")
+[ -L "$BOX/pipe.rej" ] || fail "a link to the reject file has become a file"
+[ "$(stat -c %a "$BOX/real.rej")" = 640 ] || fail "the reject file has another mode: $(stat -c %a "$BOX/real.rej")"
+[ "$(cut -f 1 "$BOX/real.rej" | sort -n | tr '\n' ' ')" = '2 3 4 ' ] || fail "not what the file behind the link should have: $(cat "$BOX/real.rej")"
+before=$(cat "$BOX/real.rej")
+exec 9>>"$BOX/real.rej"
+flock 9 # As another import does.
+for options in --ignore-lines=1 --ignore-lines=0; do
+    import 1 $options --rejects-file="$BOX/pipe.rej" --input-type=csv --table=small test <(cat "$BOX/held.pipe")
+    want_text err 'another ndb_import writes to it\. Rejected rows cannot be kept'
+    [ "$(cat "$BOX/real.rej")" = "$before" ] || fail "rejected rows of another import are lost"
+done
+exec 9>&-
 printf '24,"x",1\nnone,"y",2\n' >"$BOX/held.pipe"
 import 1 --rejects-file=/dev/full --input-type=csv --table=small test <(cat "$BOX/held.pipe")
 want_text err ': row 2 is the last one that was read; some of the rows up to it may be neither in the table nor in /dev/full$'
