@@ -116,9 +116,10 @@ struct cluster_log *cluster_log_open(const struct log_destination *destination,
         file->max_files = target->max_files;
         if (open_file(file) != 0) {
             (void)snprintf(why, why_size,
-                           "the cluster log %.200s cannot be opened: %s; make its directory, or "
-                           "change DataDir or LogDestination",
-                           file->path, strerror(errno));
+                           "the cluster log %.200s cannot be opened: %s; %s, or change DataDir or "
+                           "LogDestination",
+                           file->path, errno == ENXIO ? "nobody reads this FIFO" : strerror(errno),
+                           errno == ENXIO ? "start its reader first" : "make its directory");
             cluster_log_close(log);
             return NULL;
         }
@@ -155,20 +156,33 @@ static size_t make_line(char *line, size_t size, enum ndb_mgm_severity severity,
                             ndb_mgm_severity_name(severity), source, text);
 }
 
+/* Frees the name with .1. What is behind a gap stays: a log that cannot be renamed leaves one, and
+ * would push all kept files out by and by. */
+static void shift_kept(const struct log_file *file)
+{
+    char from[2400];
+    char to[2400];
+    uint32_t gap = 0;
+
+    do {
+        (void)snprintf(to, sizeof(to), "%s.%u", file->path, ++gap);
+    } while (gap < file->max_files && access(to, F_OK) == 0);
+    for (uint32_t i = gap; i > 1; i--) {
+        (void)snprintf(from, sizeof(from), "%s.%u", file->path, i - 1);
+        (void)snprintf(to, sizeof(to), "%s.%u", file->path, i);
+        (void)rename(from, to);
+    }
+}
+
 /* Makes room for new lines under the file's name. */
 static void rotate(struct log_file *file)
 {
-    char from[2400];
     char to[2400];
     char text[200];
     char line[300];
 
     if (file->out != NULL) (void)fclose(file->out);
-    for (uint32_t i = file->max_files; i > 1; i--) {
-        (void)snprintf(from, sizeof(from), "%s.%u", file->path, i - 1);
-        (void)snprintf(to, sizeof(to), "%s.%u", file->path, i);
-        (void)rename(from, to);
-    }
+    if (access(file->path, F_OK) == 0) shift_kept(file); /* Else somebody has moved it away. */
     (void)snprintf(to, sizeof(to), "%s.1", file->path);
     int error = rename(file->path, to) == 0 || errno == ENOENT ? 0 : errno;
     if (error == 0) file->cut = false;

@@ -93,14 +93,15 @@ static enum config_kind kind_of_type(enum ndb_mgm_node_type type)
 /* "1, 2", as far as there is room. */
 static void name_ids(const struct mgmd *mgmd, enum config_kind kind, char *text, size_t size)
 {
+    const struct config_section *node = config_next_node(mgmd->config, 0, kind);
     size_t used = 0;
 
     text[0] = '\0';
-    for (const struct config_section *node = config_next_node(mgmd->config, 0, kind);
-         node != NULL && used + 8 < size;
+    for (; node != NULL && used + sizeof ", 255, ..." <= size;
          node = config_next_node(mgmd->config, config_section_node(node), kind))
         used += (size_t)snprintf(text + used, size - used, "%s%u", used == 0 ? "" : ", ",
                                  config_section_node(node));
+    if (node != NULL) (void)snprintf(text + used, size - used, ", ...");
 }
 
 static uint32_t alloc_wanted(struct mgmd *mgmd, enum config_kind kind, uint32_t wanted,

@@ -57,6 +57,7 @@ static int teardown(void **state)
     (void)remove(path_of(place, ".1/full"));
     (void)remove(path_of(place, ".1"));
     (void)remove(path_of(place, ".2"));
+    (void)remove(path_of(place, ".3"));
     assert_int_equal(rmdir(place->directory), 0);
     free(place);
     return 0;
@@ -209,6 +210,38 @@ static void files_that_cannot_be_opened_push_none_out(void **state)
     assert_non_null(strstr(text_of(place->path), " lines of this log were lost\n"));
 }
 
+static void keep(const struct place *place, const char *suffix)
+{
+    FILE *file = fopen(path_of(place, suffix), "w");
+    assert_non_null(file);
+    assert_true(fputs(suffix, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Kept files go when a newer one takes their place, and for nothing else. */
+static void kept_files_are_not_pushed_out_by_none(void **state)
+{
+    struct place *place = *state;
+
+    place->destination.targets[0].max_size = 200;
+    place->destination.targets[0].max_files = 3;
+    keep(place, ".1");
+    keep(place, ".2");
+    keep(place, ".3");
+    struct cluster_log *log = open_log(place);
+    write_lines(log, 3);
+    assert_int_equal(unlink(path_of(place, "")), 0); /* Somebody has moved it away. */
+    write_lines(log, 3);
+    assert_string_equal(text_of(path_of(place, ".1")), ".1");
+    assert_string_equal(text_of(path_of(place, ".3")), ".3");
+    assert_int_equal(unlink(path_of(place, ".1")), 0); /* As behind a rename that has failed. */
+    write_lines(log, 4);
+    cluster_log_close(log);
+    assert_non_null(strstr(text_of(path_of(place, ".1")), " -- line "));
+    assert_string_equal(text_of(path_of(place, ".2")), ".2");
+    assert_string_equal(text_of(path_of(place, ".3")), ".3");
+}
+
 /* Nobody waits for a reader. */
 static void a_fifo_without_a_reader_is_refused(void **state)
 {
@@ -217,7 +250,7 @@ static void a_fifo_without_a_reader_is_refused(void **state)
 
     assert_int_equal(mkfifo(place->path, 0600), 0);
     assert_null(cluster_log_open(&place->destination, "", 49, why, sizeof(why)));
-    assert_non_null(strstr(why, "cannot be opened: "));
+    assert_non_null(strstr(why, "cannot be opened: nobody reads this FIFO; start its reader"));
 }
 
 /* A device stays what it is, whatever has gone into it. */
@@ -243,6 +276,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_that_cannot_be_renamed_grows_and_says_so, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(files_that_cannot_be_opened_push_none_out, setup, teardown),
+        cmocka_unit_test_setup_teardown(kept_files_are_not_pushed_out_by_none, setup, teardown),
         cmocka_unit_test_setup_teardown(a_fifo_without_a_reader_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(a_device_is_not_renamed, setup, teardown)};
 
