@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "docs/generate/wrap.h"
 #include "mgmd/config.h"
 
 /* In the order of params.def: a title, or a parameter under it. */
@@ -67,25 +68,21 @@ static const struct section sections[] = {
 static const char intro[] =
     "# Parameters of config.ini\n\n"
     "This page is made from `mgmd/params.def`, `mgmd/params_unused.def` and "
-    "`mgmd/params_foreign.def`, the tables that the parser itself uses:\n"
+    "`mgmd/params_foreign.def`, the tables that the parser itself uses: "
     "`build/bin/config_page > docs/config.md`. `ndb_config --configinfo` prints the same of the "
     "version that is installed.\n\n"
     "A file has sections in brackets and `Name=value` lines; names and section names may be "
-    "written in any case. `#` begins a comment, and so\n"
-    "does `;` at the beginning of a line. Numbers may end in K, M or G (1024, 1024 squared, "
-    "cubed). A value that is wrong is "
-    "refused with line, range and, for a name\n"
-    "that is nearly one, what was probably meant; nothing is started then. `config.ini.example` is "
-    "a file to begin with, and\n"
-    "[operating](operating.md) says which few parameters matter.\n\n"
+    "written in any case. `#` begins a comment, and so does `;` at the beginning of a line. "
+    "Numbers may end in K, M or G (1024, 1024 squared, cubed). A value that is wrong is refused "
+    "with line, range and, for a name that is nearly one, what was probably meant; nothing is "
+    "started then. `config.ini.example` is a file to begin with, and [operating](operating.md) "
+    "says which few parameters matter.\n\n"
     "*Restart* says what brings a changed value into effect, after `ndb_mgmd` was stopped and "
-    "started with the changed file. **rolling**: "
-    "`ROLLING RESTART` in the console, and the cluster\nworks on meanwhile; **initial rolling**: "
-    "`ROLLING RESTART -i`, so that each node "
-    "gets its rows anew from the others; **all**:\nthe whole cluster is stopped and started; "
-    "**initial all**: the cluster begins anew, "
-    "without its data. What cannot go the way that\nwas ordered is refused with the parameter's "
-    "name before anything is stopped.\n";
+    "started with the changed file. **rolling**: `ROLLING RESTART` in the console, and the cluster "
+    "works on meanwhile; **initial rolling**: `ROLLING RESTART -i`, so that each node gets its "
+    "rows anew from the others; **all**: the whole cluster is stopped and started; "
+    "**initial all**: the cluster begins anew, without its data. What cannot go the way that was "
+    "ordered is refused with the parameter's name before anything is stopped.\n";
 
 static const struct without_effect *unused_find(const struct config_param *param)
 {
@@ -176,7 +173,7 @@ static void print_section(const struct section *section)
 {
     bool begun = false;
 
-    printf("\n## %s\n\n%s\n", section->head, section->what);
+    print_wrapped("\n## %s\n\n%s\n", section->head, section->what);
     for (size_t i = 0; i < LINES; i++) {
         if (lines[i].kind != section->kind) continue;
         if (lines[i].title != NULL) printf("\n### %s\n", lines[i].title);
@@ -198,17 +195,16 @@ static void print_foreign(bool refused)
 
 int main(void)
 {
-    (void)fputs(intro, stdout);
+    print_wrapped("%s", intro);
     for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
         print_section(&sections[i]);
-    (void)fputs("\n## Parameters of other systems that are ignored\n\n"
-                "Known from config.ini files of MySQL NDB Cluster. Each is one warning that says "
-                "why, and its value is dropped.\n",
-                stdout);
+    print_wrapped("\n## Parameters of other systems that are ignored\n\n"
+                  "Known from config.ini files of MySQL NDB Cluster. Each is one warning that says "
+                  "why, and its value is dropped.\n");
     print_foreign(false);
-    (void)fputs("\n## Parameters of other systems that are refused\n\n"
-                "Who sets them relies on them, so a start without them would promise too much.\n",
-                stdout);
+    print_wrapped(
+        "\n## Parameters of other systems that are refused\n\n"
+        "Who sets them relies on them, so a start without them would promise too much.\n");
     print_foreign(true);
     return ferror(stdout) != 0 || fflush(stdout) != 0;
 }

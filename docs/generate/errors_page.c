@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "docs/generate/wrap.h"
 #include "ndb/mgm.h"
 
 enum class_number {
@@ -84,7 +85,7 @@ static const struct {
 static const char intro[] =
     "# Errors\n\n"
     "This page is made from `include/ndb/errors.def`, `include/ndb/errors_help.def` and "
-    "`kernel/exit_codes.def`:\n"
+    "`kernel/exit_codes.def`: "
     "`build/bin/errors_page > docs/errors.md`. `ndb_perror 266` prints the same about one "
     "number.\n\n"
     "What a program does about an error follows from its status (`ndb_error_t.status`), not from "
@@ -107,8 +108,9 @@ static const struct help *help_of(uint32_t number)
 
 static void print_error(const struct error *error, const struct help *help)
 {
-    printf("\n### %u\n\n%s.\n*%s, %s.*\n\n- Cause: %s\n- Cure: %s\n", error->number, error->text,
-           classes[error->class].status, classes[error->class].name, help->cause, help->cure);
+    print_wrapped("\n### %u\n\n%s.\n*%s, %s.*\n\n- Cause: %s\n- Cure: %s\n", error->number,
+                  error->text, classes[error->class].status, classes[error->class].name,
+                  help->cause, help->cure);
 }
 
 static void print_errors(void)
@@ -138,11 +140,10 @@ static const struct help orders[] = {
 
 static void print_orders(void)
 {
-    (void)fputs("\n## Numbers of the management client\n\n"
-                "Consoles and programs print them for an order as a whole. They are a list of "
-                "their own (`ndb/mgm.h`).\n\n"
-                "| code | text | cause | cure |\n| --- | --- | --- | --- |\n",
-                stdout);
+    print_wrapped("\n## Numbers of the management client\n\n"
+                  "Consoles and programs print them for an order as a whole. They are a list of "
+                  "their own (`ndb/mgm.h`).\n\n"
+                  "| code | text | cause | cure |\n| --- | --- | --- | --- |\n");
     for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)
         printf("| %u | %s | %s | %s |\n", orders[i].number,
                ndb_mgm_error_message((int)orders[i].number), orders[i].cause, orders[i].cure);
@@ -150,11 +151,11 @@ static void print_orders(void)
 
 static void print_exits(void)
 {
-    (void)fputs("\n## Exit codes of data nodes\n\n"
-                "Why an `ndbmtd` has stopped by itself: the last lines of its log and the cluster "
-                "log name the number. The text says what happened and what to do next.\n\n"
-                "| code | kind | what happened; what to do |\n| --- | --- | --- |\n",
-                stdout);
+    print_wrapped(
+        "\n## Exit codes of data nodes\n\n"
+        "Why an `ndbmtd` has stopped by itself: the last lines of its log and the cluster "
+        "log name the number. The text says what happened and what to do next.\n\n"
+        "| code | kind | what happened; what to do |\n| --- | --- | --- |\n");
     for (uint32_t last = 0;;) { /* In ascending order, which the list is not everywhere. */
         size_t next = SIZE_MAX;
         for (size_t i = 0; i < sizeof(exits) / sizeof(exits[0]); i++) {
@@ -169,11 +170,10 @@ static void print_exits(void)
 
 static void print_others(void)
 {
-    (void)fputs("\n## Numbers that nothing raises\n\n"
-                "They are numbers of the field that `ndb_perror` explains, because logs and "
-                "programs of other systems name them. No part of this version raises them.\n\n"
-                "| code | status | text |\n| --- | --- | --- |\n",
-                stdout);
+    print_wrapped("\n## Numbers that nothing raises\n\n"
+                  "They are numbers of the field that `ndb_perror` explains, because logs and "
+                  "programs of other systems name them. No part of this version raises them.\n\n"
+                  "| code | status | text |\n| --- | --- | --- |\n");
     for (size_t i = 0; i < ERRORS; i++) {
         if (errors[i].number == 0 || help_of(errors[i].number) != NULL) continue;
         printf("| %u | %s | %s |\n", errors[i].number, classes[errors[i].class].status,
@@ -183,7 +183,7 @@ static void print_others(void)
 
 int main(void)
 {
-    (void)fputs(intro, stdout);
+    print_wrapped("%s", intro);
     print_errors();
     print_orders();
     print_exits();
