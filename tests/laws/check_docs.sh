@@ -1,5 +1,5 @@
 #!/bin/bash
-# check_docs.sh -- pages cannot rot unseen: what they name in `...` is there, and each invariant that is cited is listed.
+# check_docs.sh -- pages cannot rot unseen: what they name in `...` is there, each invariant that is cited is listed, lines are short.
 # SPDX-License-Identifier: GPL-2.0-only
 # usage: check_docs.sh ROOT BUILD
 set -u
@@ -32,6 +32,21 @@ while IFS=: read -r page link; do
     target="$(dirname "$page")/${link%%#*}"
     case "$link" in http* | \#*) ;; *) [ -e "$target" ] || rot "$page links to $link" ;; esac
 done < <(grep -oHE '\]\([^) ]+\)' docs/*.md docs/protocols/*.md docs/decisions/*.md README.md | sed -E 's/\]\(([^)]*)\)/\1/')
+
+# Lines: at most 120 columns, so that a page can be read beside its code, and a change of it too. What cannot be broken may be
+# longer: a heading, a row of a table, code (between fences, or 4 blanks behind a blank line), a line of one word or one link.
+mapfile -t pages < <(find . -name '*.md' -not -path './.git/*' -not -path './build*' -not -path './sandbox/*' -printf '%P\n' | sort)
+[ ${#pages[@]} -ge 60 ] || rot "only ${#pages[@]} pages: the list is not complete"
+while IFS= read -r line; do rot "$line"; done < <(LC_ALL=C awk '
+    FNR == 1 { fence = code = words = 0; blank = 1 }
+    /^ *(```|~~~)/ { fence = !fence }
+    !fence && blank && /^[^ ]/ { words = 0 } # A list ends here.
+    { match($0, /^ */); code = /^ *$/ ? code : (blank || code) && RLENGTH >= words + 4; blank = /^ *$/ }
+    fence || code { next }
+    match($0, /^ *([-*+]|[0-9]+[.)]) +/) { words = RLENGTH } # Where the words of an item begin.
+    /^#+ / || /^ *\|/ || /^ *([-*+] +)?(\[[^]]*\]\()?[^ ]+$/ { next }
+    { columns = gsub(/[^\200-\277]/, "&") } # Characters, not bytes.
+    columns > 120 { print FILENAME ":" FNR " has " columns " columns, not at most 120" }' "${pages[@]}")
 
 # Signals: CAPITALS_WITH_A_SUFFIX that end like one. A page may name both answers as X_CONF / REF.
 for gsn in $(grep -ohE '\b[A-Z][A-Z_0-9]*(REQ|CONF|REF|REP|ORD)\b' docs/protocols/*.md | sort -u); do
