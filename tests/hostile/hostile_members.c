@@ -58,7 +58,7 @@ static void tamper(struct fake_cluster *cluster, uint32_t from, uint32_t to, uin
                    uint32_t count)
 {
     struct members *members = (struct members *)(void *)cluster;
-    if (from >= FC_CLIENT || to >= FC_CLIENT) return;
+    if (from >= fc_first_client || to >= fc_first_client) return;
     for (uint32_t at = 0; at < count; at += words[at + 3]) {
         uint32_t gsn = kind_gsn(words[at]);
         /* Heartbeats are most of the traffic. A wrong stop is a stop. */

@@ -325,30 +325,38 @@ static inline uint32_t fake_row_in(struct api_op *op, const uint32_t *pairs, uin
     return 0;
 }
 
-static inline struct api_op *fake_op(struct api_tx *tx, struct api_table *table,
-                                     enum key_operation operation, enum lock_mode lock,
-                                     uint32_t flags, uint32_t key, struct fake_row *row)
+struct op_step {
+    enum key_operation operation;
+    enum lock_mode lock;
+    uint32_t flags;
+    uint32_t key;
+    struct fake_row *row;
+};
+
+static inline struct api_op *fake_op_step(struct api_tx *tx, struct api_table *table,
+                                          const struct op_step *step)
 {
     struct api_op_options options = {.table = table,
-                                     .operation = operation,
-                                     .lock = lock,
-                                     .flags = flags,
-                                     .row = row == NULL ? NULL : fake_row_in,
-                                     .context = row};
+                                     .operation = step->operation,
+                                     .lock = step->lock,
+                                     .flags = step->flags,
+                                     .row = step->row == NULL ? NULL : fake_row_in,
+                                     .context = step->row};
     uint32_t attrs = 0;
     uint32_t *out = api_op_begin(tx, 8);
     if (out == NULL) return NULL;
-    out[0] = key;
-    if (operation == OP_READ) {
+    out[0] = step->key;
+    if (step->operation == OP_READ) {
         out[1] = attr_header(1, 0);
         attrs = 1;
-    } else if (operation != OP_DELETE) {
+    } else if (step->operation != OP_DELETE) {
         out[1] = attr_header(1, 4);
         out[2] = 77;
         attrs = 2;
     }
     return api_op_end(tx, &options, 1, attrs);
 }
+#define fake_op(tx, table, ...) fake_op_step((tx), (table), &(struct op_step){__VA_ARGS__})
 
 /* Executes with a 1000 ms deadline and counts completions in `*done`. */
 static inline void fake_done(void *context, struct api_tx *tx)
@@ -373,26 +381,40 @@ static inline uint32_t fake_seize(struct fake *fake, uint32_t node)
     return api_connect;
 }
 
-static inline void fake_keyconf(struct fake *fake, uint32_t node, uint32_t api_connect,
-                                uint64_t transid, bool committed)
+struct keyconf_step {
+    uint32_t api_connect;
+    uint64_t transid;
+    bool committed;
+};
+
+static inline void fake_keyconf_step(struct fake *fake, uint32_t node,
+                                     const struct keyconf_step *step)
 {
-    struct tckeyconf conf = {.api_connect = api_connect,
-                             .transid1 = (uint32_t)transid,
-                             .transid2 = (uint32_t)(transid >> 32),
-                             .flags = committed ? KEYCONF_COMMITTED : 0,
+    struct tckeyconf conf = {.api_connect = step->api_connect,
+                             .transid1 = (uint32_t)step->transid,
+                             .transid2 = (uint32_t)(step->transid >> 32),
+                             .flags = step->committed ? KEYCONF_COMMITTED : 0,
                              .gci_hi = 5,
                              .gci_lo = 6};
     ANSWER(fake, TC(node), TCKEYCONF, conf);
 }
+#define fake_keyconf(fake, node, ...)                                                              \
+    fake_keyconf_step((fake), (node), &(struct keyconf_step){__VA_ARGS__})
 
-static inline void fake_row(struct fake *fake, uint32_t node, uint32_t api_op, uint64_t transid,
-                            uint32_t value)
+struct row_step {
+    uint32_t api_op;
+    uint64_t transid;
+    uint32_t value;
+};
+
+static inline void fake_row_step(struct fake *fake, uint32_t node, const struct row_step *step)
 {
-    struct transid_ai ai = {.api_op = api_op,
-                            .transid1 = (uint32_t)transid,
-                            .transid2 = (uint32_t)(transid >> 32),
+    struct transid_ai ai = {.api_op = step->api_op,
+                            .transid1 = (uint32_t)step->transid,
+                            .transid2 = (uint32_t)(step->transid >> 32),
                             .rows = 1};
-    uint32_t row[3] = {2, attr_header(1, 4), value};
+    uint32_t row[3] = {2, attr_header(1, 4), step->value};
     fake_answer_section(fake, block_ref(node, BLOCK_DBLQH, 1), GSN_TRANSID_AI, &ai, sizeof ai / 4u,
                         row, 3);
 }
+#define fake_row(fake, node, ...) fake_row_step((fake), (node), &(struct row_step){__VA_ARGS__})

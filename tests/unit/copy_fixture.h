@@ -2,7 +2,6 @@
  * comparison of replicas row by row. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
-#define W_NODES 3u
 #include "blocks/dblqh/lqh_frags.h"
 #include "blocks/dblqh/lqh_state.h"
 #include "signals/copy.h"
@@ -28,7 +27,7 @@ static uint32_t dice(uint32_t sides)
 
 /* --- Stands for NDBCNTR and DIH. --- */
 
-static struct {
+static struct copy_got {
     uint32_t included; /* NODE_INCLUDE_CONF */
     uint32_t copied;   /* COPY_TABLE_CONF */
     uint32_t error;    /* COPY_TABLE_REF */
@@ -99,7 +98,7 @@ static void tune(struct node_config *config)
 
 static void begin(uint32_t nodes, uint32_t fragments, uint32_t seed)
 {
-    w_start_replicas(&w, nodes, nodes, fragments, tune);
+    w_start(&w, &(struct world_options){.nodes = nodes, .fragments = fragments, .tune = tune});
     failures = 0;
     life = 100;
     rng_state = seed;
@@ -198,7 +197,7 @@ static void process_again(uint32_t node)
     node_destroy(w.n[node].node);
     for (uint32_t i = 1; i <= W_NODES; i++)
         free(w.n[node].in[i]);
-    w_node(&w, node, tune);
+    w_node(&w, node);
     stubs(node);
     w.dead[node] = false;
     while (w_driver(&w, node)->confs < 4)

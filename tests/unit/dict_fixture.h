@@ -36,7 +36,7 @@ struct actor {
     uint32_t sources;          /* Nodes that they were to be copied from, as bits. */
 };
 
-static struct {
+static struct dict_world {
     struct sim_world *world;
     uint32_t count;   /* Nodes. */
     uint32_t members; /* Bits; of the next start. */
@@ -569,15 +569,23 @@ static inline void assert_ended(uint32_t node, uint32_t code, const char *part)
 static const char *const names[] = {"D1/schema.0", "D1/schema.1"};
 
 /* Straight into the store: that a client may create tables is shown elsewhere. */
-static inline void put(uint32_t node, uint32_t id, uint32_t version, uint32_t name,
-                       uint32_t columns)
+struct schema_file_step {
+    uint32_t node;
+    uint32_t id;
+    uint32_t version;
+    uint32_t name;
+    uint32_t columns;
+};
+
+static inline void put_file(const struct schema_file_step *step)
 {
     static const uint32_t distribution[] = {1, 1, 2, 1, 0};
-    uint32_t head[IMAGE_RECORD_WORDS] = {id, version, TABLE_ONLINE};
-    uint32_t words = make_def(name, columns);
-    def_words[2] = id;
-    def_words[3] = version;
+    uint32_t head[IMAGE_RECORD_WORDS] = {step->id, step->version, TABLE_ONLINE};
+    uint32_t words = make_def(step->name, step->columns);
+    def_words[2] = step->id;
+    def_words[3] = step->version;
     def_words[6] = 1; /* Fragments. */
     struct section sections[2] = {{def_words, words}, {distribution, 5}};
-    assert_int_equal(dict_table_take(dict_at(node), head, sections), 0);
+    assert_int_equal(dict_table_take(dict_at(step->node), head, sections), 0);
 }
+#define put(...) put_file(&(struct schema_file_step){__VA_ARGS__})

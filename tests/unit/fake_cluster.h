@@ -3,8 +3,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Time is virtual and moves only in fc_run(). Links open when both ends allow it and the test does
- * not cut them; a link that breaks loses what was on its way. Data node ids 1..FC_NODES, client ids
- * above.
+ * not cut them; a link that breaks loses what was on its way. Ids of data nodes are below
+ * fc_first_client, those of clients from there on.
  */
 #pragma once
 #include <setjmp.h>
@@ -15,10 +15,7 @@
 #include "signals/gsn.h"
 #include "signals/print.h"
 
-#ifndef FC_NODES
-#define FC_NODES  10u /* Node ids below this, data and clients. */
-#define FC_CLIENT 6u  /* First client id. */
-#endif
+#define FC_NODES   11u /* Node ids below this, data and clients. */
 #define FC_THREADS 2u
 
 struct fc_signal {
@@ -56,6 +53,9 @@ struct fc_link {    /* From one node to another. */
     uint32_t used;
     uint32_t size;
 };
+
+/* A test that needs more data nodes sets it in main(). */
+static uint32_t fc_first_client = 6;
 
 struct fake_cluster {
     struct fc_node node[FC_NODES];
@@ -166,7 +166,7 @@ static inline void fc_init(struct fake_cluster *fc)
     for (uint32_t id = 0; id < FC_NODES; id++) {
         fc->node[id].cluster = fc;
         fc->node[id].id = id;
-        fc->node[id].client = id >= FC_CLIENT;
+        fc->node[id].client = id >= fc_first_client;
         fc->node[id].host = (struct host){
             .realtime_us = fc_realtime,
             .wake = fc_wake,
@@ -196,7 +196,7 @@ static inline struct node *fc_create(struct fake_cluster *fc, uint32_t id,
 /* A client is there (or, with false, gone). */
 static inline void fc_client(struct fake_cluster *fc, uint32_t id, bool there)
 {
-    for (uint32_t node = 1; node < FC_CLIENT; node++) {
+    for (uint32_t node = 1; node < fc_first_client; node++) {
         fc->node[id].allowed[node] = there;
         if (!there && fc->link[id][node].epoch != 0) fc_break(fc, id, node);
     }
@@ -300,7 +300,7 @@ static inline void fc_run(struct fake_cluster *fc, uint32_t ms)
         for (uint32_t rounds = 0; worked && rounds < 10000; rounds++) {
             worked = false;
             fc_links(fc);
-            for (uint32_t id = 1; id < FC_CLIENT; id++)
+            for (uint32_t id = 1; id < fc_first_client; id++)
                 worked |= fc_run_node(fc, id);
             for (uint32_t from = 1; from < FC_NODES; from++) {
                 for (uint32_t to = 1; to < FC_NODES; to++)
@@ -351,7 +351,7 @@ static inline const struct signal *fc_take(struct fake_cluster *fc, uint32_t cli
 
 static inline void fc_check(struct fake_cluster *fc)
 {
-    for (uint32_t id = 1; id < FC_CLIENT; id++) {
+    for (uint32_t id = 1; id < fc_first_client; id++) {
         if (fc_alive(fc, id)) node_check(fc->node[id].node);
     }
 }

@@ -142,8 +142,8 @@ static void fake_exec_TC_EPOCH_REQ(struct block *block, const struct signal *sig
 /* A log that stays empty. */
 static uint32_t fake_redo_node; /* Its logs are filled; something is written all the time. */
 static uint32_t fake_redo_fill = 60;
-static uint32_t
-    fake_redo_bytes; /* Or 0: so much was written, and not more, into each log of all nodes. */
+/* Or 0: so much was written, and not more, into each log of all nodes. */
+static uint32_t fake_redo_bytes;
 
 static void fake_exec_REDO_STATUS_REQ(struct block *block, const struct signal *sig)
 {

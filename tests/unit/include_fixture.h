@@ -2,7 +2,6 @@
  * without, under clients' transactions; what must be equal in the end. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
-#define W_NODES 4u
 #include "blocks/dblqh/lqh_frags.h"
 #include "blocks/dblqh/lqh_state.h"
 #include "blocks/dbtc/tc_state.h"
@@ -31,7 +30,7 @@ static inline uint32_t dice(uint32_t sides)
 
 /* --- Stands for NDBCNTR and DIH. --- */
 
-static struct {
+static struct include_got {
     uint32_t included; /* NODE_INCLUDE_CONF */
     uint32_t copied;   /* COPY_TABLE_CONF */
     struct copy_rows rows;
@@ -108,7 +107,7 @@ static inline void tune(struct node_config *config)
 
 static inline void begin(uint32_t nodes, uint32_t seed)
 {
-    w_start_replicas(&w, nodes, nodes, FRAGMENTS, tune);
+    w_start(&w, &(struct world_options){.nodes = nodes, .fragments = FRAGMENTS, .tune = tune});
     memset(&got, 0, sizeof got);
     memset(ranks, 0, sizeof ranks);
     failures = 0;
@@ -126,7 +125,8 @@ static inline void begin(uint32_t nodes, uint32_t seed)
 /* --- One signal at a time. --- */
 
 /* What this one sends to that one takes long: much overtakes it by way of another node. */
-static uint32_t slow_from, slow_to;
+static uint32_t slow_from;
+static uint32_t slow_to;
 
 static inline bool deliver(uint32_t to, uint32_t from)
 {
@@ -290,7 +290,7 @@ static inline void process_again(uint32_t node)
     for (uint32_t i = 1; i <= W_NODES; i++)
         free(w.n[node].in[i]);
     memset(w.n[node].in_words, 0, sizeof w.n[node].in_words);
-    w_node(&w, node, tune);
+    w_node(&w, node);
     stubs(node);
     w.dead[node] = false;
     while (w_driver(&w, node)->confs < 4)
@@ -419,7 +419,8 @@ static inline void actor_starts(struct actor *actor)
         uint32_t flags = (i == 0 ? KEY_START : 0);
         if (i + 1 == count) flags |= dice(2) == 0 ? KEY_EXECUTE : KEY_EXECUTE | KEY_COMMIT;
         if (dice(3) != 0) key = 1 + dice(keys); /* Or the same row again. */
-        t_op(&actor->trx, key, INFO(kinds[dice(6)], flags), key, dice(1u << 20));
+        t_op(&actor->trx, .api_op = key, .info = INFO(kinds[dice(6)], flags), .key = key,
+             .value = dice(1u << 20));
     }
     actor->state = ACTOR_EXECUTING;
 }

@@ -22,16 +22,17 @@ static inline void few_rows_per_step(struct node_config *config)
 static inline int start(void **state)
 {
     (void)state;
-    w_start(&w, 2, FRAGMENTS, few_rows_per_step);
+    w_start(&w,
+            &(struct world_options){.nodes = 2, .fragments = FRAGMENTS, .tune = few_rows_per_step});
     w.indexed = true;
     w_table(&w, 1, TABLE_ROW_GCI | TABLE_READ_BACKUP);
     struct trx t = t_new(&w, CLIENT, 1);
     for (uint32_t key = 0; key < ROWS; key++) {
         value[key] = key * 31u % VALUES;
-        t_op(&t, key,
-             INFO(OP_INSERT,
-                  (key == 0 ? KEY_START : 0) | (key == ROWS - 1 ? KEY_EXECUTE | KEY_COMMIT : 0)),
-             key, value[key]);
+        t_op(&t, .api_op = key,
+             .info = INFO(OP_INSERT, (key == 0 ? KEY_START : 0) |
+                                         (key == ROWS - 1 ? KEY_EXECUTE | KEY_COMMIT : 0)),
+             .key = key, .value = value[key]);
     }
     w_run(&w);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
@@ -196,7 +197,8 @@ static inline void s_finish(struct scan *scan)
 static inline void set_value(uint32_t key, uint32_t v)
 {
     struct trx t = t_new(&w, CLIENT_TWO, 1);
-    t_op(&t, 9000, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE | KEY_COMMIT), key, v);
+    t_op(&t, .api_op = 9000, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE | KEY_COMMIT),
+         .key = key, .value = v);
     w_run(&w);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
     value[key] = v;

@@ -10,19 +10,18 @@
 #include <stdio.h>
 #include "tests/unit/tup_fixture.h"
 
-#ifndef ROWS
-#define ROWS 40u
-#endif
-#define VALUE_MAX 64u
-#define SQL_MAX   (1u << 20)
+#define ORACLE_ROWS_MAX 500u
+#define COLUMNS         26u
+#define VALUE_MAX       64u
+#define SQL_MAX         (1u << 20)
 
 enum how { HOW_NUMBER, HOW_REAL, HOW_DECIMAL, HOW_TEXT, HOW_UPPER, HOW_BYTES, HOW_TIME, HOW_BITS };
 
-static const struct {
+static const struct oracle_column {
     const char *name;
     struct column_format format;
     enum how how;
-} columns[] = {
+} columns[COLUMNS] = {
     {"k", {.type = COLUMN_UNSIGNED, .length = 1}, HOW_NUMBER},
     {"ti", {.type = COLUMN_TINYINT, .length = 1}, HOW_NUMBER},
     {"tu", {.type = COLUMN_TINYUNSIGNED, .length = 1}, HOW_NUMBER},
@@ -56,7 +55,6 @@ static const struct {
     {"ye", {.type = COLUMN_YEAR, .length = 1}, HOW_TIME},
     {"bt", {.type = COLUMN_BIT, .length = 12}, HOW_BITS},
 };
-#define COLUMNS ((uint32_t)(sizeof columns / sizeof columns[0]))
 
 struct value {
     bool null;
@@ -68,8 +66,9 @@ struct value {
 static struct rows_world world;
 static sqlite3 *db;
 static struct rng rng;
-static struct value row[ROWS][COLUMNS];
-static uint32_t row_id[ROWS];
+static struct value row[ORACLE_ROWS_MAX][COLUMNS];
+static uint32_t row_id[ORACLE_ROWS_MAX];
+static uint32_t row_count;
 static char *sql;
 static uint32_t sql_size;
 
@@ -285,12 +284,14 @@ static inline uint32_t insert(uint32_t key, const uint32_t *attr, uint32_t words
 
 static inline void remove_rows(void)
 {
-    for (uint32_t key = 0; key < ROWS; key++) {
+    for (uint32_t key = 0; key < row_count; key++) {
         struct tup_change_req req = request(&world, 1, &key, 1, NULL, 0);
         struct tup_changed changed = {0};
         uint32_t lock;
         if (req.row == ROW_NONE) continue;
-        assert_int_equal(lock_row(&world, 1, 1, req.row, LOCK_EXCLUSIVE, true, 0, &lock), 0);
+        assert_int_equal(lock_row(&world, .trans = 1, .op = 1, .row = req.row,
+                                  .mode = LOCK_EXCLUSIVE, .nowait = true, .lock = &lock),
+                         0);
         assert_int_equal(tup_delete(world.tup, &req, &changed), 0);
         tup_commit(world.tup, changed.change, 1);
         acc_unlock(world.acc, lock);
@@ -302,7 +303,7 @@ static inline void draw_rows(void)
 {
     static uint32_t attr[COLUMNS * (1 + VALUE_MAX / 4)];
     remove_rows();
-    for (uint32_t r = 0; r < ROWS; r++) {
+    for (uint32_t r = 0; r < row_count; r++) {
         uint32_t words = 0;
         char *to = sql + sprintf(sql, "INSERT INTO t VALUES (%u", r);
         sprintf(row[r][0].sql, "%u", r);
@@ -326,8 +327,10 @@ static inline void draw_rows(void)
 }
 
 /* Both tables, empty; `indexes` adds them to the definition, or is NULL. */
-static inline void oracle_open(void (*indexes)(struct table_def *def))
+static inline void oracle_open(uint32_t rows, void (*indexes)(struct table_def *def))
 {
+    assert_true(rows <= ORACLE_ROWS_MAX);
+    row_count = rows;
     struct table_def *def = def_start();
     char *to = sql + sprintf(sql, "CREATE TABLE t (");
     for (uint32_t c = 0; c < COLUMNS; c++) {
@@ -373,7 +376,7 @@ static inline void add_side(uint32_t column, const char *text)
 /* One that a row has, or any. Not NULL. */
 static inline const struct value *some_value(uint32_t column, struct value *drawn)
 {
-    const struct value *of_row = &row[below(ROWS)][column];
+    const struct value *of_row = &row[below(row_count)][column];
     if (below(3) > 0 && !of_row->null) return of_row;
     draw_value(column, drawn);
     return drawn;

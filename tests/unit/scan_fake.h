@@ -23,48 +23,63 @@ static inline void on_ready(void *context, struct api_scan *scan)
     ((struct scan_run *)context)->ready++;
 }
 
-static inline struct scan_run begin(struct fake *fake, struct api_table *table, enum lock_mode lock,
-                                    bool count, struct scan_run *run)
+struct scan_begin_step {
+    enum lock_mode lock;
+    bool count;
+    struct scan_run *run;
+};
+
+static inline struct scan_run begin_step(struct fake *fake, struct api_table *table,
+                                         const struct scan_begin_step *step)
 {
     uint32_t attrs[1] = {attr_header(ATTR_READ_ALL, 0)};
     uint32_t error = 0;
     struct api_scan_options options = {.table = table,
-                                       .lock = lock,
+                                       .lock = step->lock,
                                        .attrs = attrs,
-                                       .attr_words = count ? 0 : 1,
+                                       .attr_words = step->count ? 0 : 1,
                                        .ready = on_ready,
-                                       .context = run};
-    *run = (struct scan_run){0};
-    run->scan = api_scan_start(fake->client, &options, 1000, &error);
+                                       .context = step->run};
+    *step->run = (struct scan_run){0};
+    step->run->scan = api_scan_start(fake->client, &options, 1000, &error);
     assert_int_equal(error, 0);
-    run->node = fake->sent[fake->sent_read].peer;
-    fake_seize(fake, run->node);
+    step->run->node = fake->sent[fake->sent_read].peer;
+    fake_seize(fake, step->run->node);
     const uint32_t *words = fake_next(fake, GSN_SCAN_TABREQ, NULL);
-    assert_int_equal(SCAN_OF(words)->tc_connect, TC_CONNECT_OF(run->node));
-    assert_int_equal(key_lock_mode(SCAN_OF(words)->request_info), lock);
-    run->api_scan = SCAN_OF(words)->api_scan;
-    run->transid = (uint64_t)SCAN_OF(words)->transid2 << 32 | SCAN_OF(words)->transid1;
-    return *run;
+    assert_int_equal(SCAN_OF(words)->tc_connect, TC_CONNECT_OF(step->run->node));
+    assert_int_equal(key_lock_mode(SCAN_OF(words)->request_info), step->lock);
+    step->run->api_scan = SCAN_OF(words)->api_scan;
+    step->run->transid = (uint64_t)SCAN_OF(words)->transid2 << 32 | SCAN_OF(words)->transid1;
+    return *step->run;
 }
+#define begin(fake, table, ...) begin_step((fake), (table), &(struct scan_begin_step){__VA_ARGS__})
 
 /* `count` rows of one fragment: column 0 = first, first + 1, ... */
-static inline void rows(struct fake *fake, const struct scan_run *run, uint32_t node,
-                        uint32_t fragment, uint32_t first, uint32_t count)
+struct scan_rows_step {
+    uint32_t node;
+    uint32_t fragment;
+    uint32_t first;
+    uint32_t count;
+};
+
+static inline void rows_step(struct fake *fake, const struct scan_run *run,
+                             const struct scan_rows_step *step)
 {
     struct transid_ai ai = {.api_op = run->api_scan,
                             .transid1 = (uint32_t)run->transid,
                             .transid2 = (uint32_t)(run->transid >> 32),
-                            .rows = count,
-                            .fragment_id = fragment};
+                            .rows = step->count,
+                            .fragment_id = step->fragment};
     uint32_t section[64];
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < step->count; i++) {
         section[3 * i] = 2;
         section[3 * i + 1] = attr_header(0, 4);
-        section[3 * i + 2] = first + i;
+        section[3 * i + 2] = step->first + i;
     }
-    fake_answer_section(fake, block_ref(node, BLOCK_DBLQH, 1), GSN_TRANSID_AI, &ai, sizeof ai / 4u,
-                        section, 3 * count);
+    fake_answer_section(fake, block_ref(step->node, BLOCK_DBLQH, 1), GSN_TRANSID_AI, &ai,
+                        sizeof ai / 4u, section, 3 * step->count);
 }
+#define rows(fake, run, ...) rows_step((fake), (run), &(struct scan_rows_step){__VA_ARGS__})
 
 static inline void conf(struct fake *fake, const struct scan_run *run, uint32_t flags,
                         const uint32_t *entries, uint32_t words)

@@ -23,10 +23,7 @@
 #include "signals/trix.h"
 #include "tests/unit/kvt_table.h"
 
-/* W_MORE_BLOCKS(thread): makes blocks that need no READ_CONFIG_REQ. */
-#ifndef W_NODES
-#define W_NODES 2u
-#endif
+#define W_NODES    4u  /* At most. */
 #define CLIENT     10u /* Two client nodes. */
 #define CLIENT_TWO 11u
 #define EPOCH      1u
@@ -53,8 +50,18 @@ struct wnode {
     uint32_t in_words[W_NODES + 1];
 };
 
+struct world_options {
+    uint32_t nodes;
+    uint32_t replicas; /* 0: as many as nodes. */
+    uint32_t fragments;
+    void (*tune)(struct node_config *config); /* Or NULL. */
+    void (*more_blocks)(
+        struct thread *thread); /* Or NULL; makes blocks that need no READ_CONFIG_REQ. */
+};
+
 struct world {
     struct wnode n[W_NODES + 1]; /* From 1. */
+    struct world_options options;
     uint32_t nodes;
     uint64_t now;
     struct rx *rx;
@@ -352,8 +359,7 @@ static inline void w_expect_quiet(struct world *world)
 
 /* --- Building. --- */
 
-static inline void w_node(struct world *world, uint32_t id,
-                          void (*tune)(struct node_config *config))
+static inline void w_node(struct world *world, uint32_t id)
 {
     struct wnode *n = &world->n[id];
     struct node_config config = {0};
@@ -365,7 +371,7 @@ static inline void w_node(struct world *world, uint32_t id,
     for (uint32_t i = 1; i <= world->nodes; i++)
         config.node[i].type = NODE_DATA;
     config.node[CLIENT].type = config.node[CLIENT_TWO].type = NODE_API;
-    if (tune != NULL) tune(&config);
+    if (world->options.tune != NULL) world->options.tune(&config);
     n->host = (struct host){.realtime_us = w_realtime,
                             .wake = w_wake,
                             .link_send = w_link_send,
@@ -389,9 +395,7 @@ static inline void w_node(struct world *world, uint32_t id,
     tux_create(thread, 1);
     lqh_create(thread, 1);
     tc_create(thread, 1);
-#ifdef W_MORE_BLOCKS
-    W_MORE_BLOCKS(thread);
-#endif
+    if (world->options.more_blocks != NULL) world->options.more_blocks(thread);
     static const uint32_t blocks[] = {BLOCK_DBACC, BLOCK_DBTUP, BLOCK_DBTUX, BLOCK_DBLQH,
                                       BLOCK_DBTC};
     struct read_config_req req = {0};
@@ -399,33 +403,27 @@ static inline void w_node(struct world *world, uint32_t id,
         w_self(world, id, blocks[i], 1, GSN_READ_CONFIG_REQ, &req, 1, NULL, 0);
 }
 
-static inline void w_start_replicas(struct world *world, uint32_t nodes, uint32_t replicas,
-                                    uint32_t fragments, void (*tune)(struct node_config *config))
+static inline void w_start(struct world *world, const struct world_options *options)
 {
     memset(world, 0, sizeof *world);
-    world->nodes = nodes;
-    world->replicas = replicas;
-    world->fragments = fragments;
+    world->options = *options;
+    world->nodes = options->nodes;
+    world->replicas = options->replicas != 0 ? options->replicas : options->nodes;
+    world->fragments = options->fragments;
     world->rx = calloc(RX_MAX, sizeof *world->rx);
     world->now = 1000;
-    for (uint32_t i = 1; i <= nodes; i++)
-        w_node(world, i, tune);
+    for (uint32_t i = 1; i <= world->nodes; i++)
+        w_node(world, i);
     w_run(world);
-    for (uint32_t i = 1; i <= nodes; i++) {
+    for (uint32_t i = 1; i <= world->nodes; i++) {
         assert_int_equal(w_driver(world, i)->confs, 5);
-        for (uint32_t peer = 1; peer <= nodes; peer++) {
+        for (uint32_t peer = 1; peer <= world->nodes; peer++) {
             if (peer != i) node_link_up(world->n[i].node, 0, peer, FROM_DATA, EPOCH);
         }
         node_link_up(world->n[i].node, 0, CLIENT, FROM_API, EPOCH);
         node_link_up(world->n[i].node, 0, CLIENT_TWO, FROM_API, EPOCH);
         w_level(world, i, START_STARTED);
     }
-}
-
-static inline void w_start(struct world *world, uint32_t nodes, uint32_t fragments,
-                           void (*tune)(struct node_config *config))
-{
-    w_start_replicas(world, nodes, nodes, fragments, tune);
 }
 
 static inline void w_stop(struct world *world)
@@ -622,40 +620,48 @@ static inline void t_next(struct trx *trx)
     trx->transid1 = ++trx->world->transid_next;
 }
 
-static inline void t_op(struct trx *trx, uint32_t api_op, uint32_t info, uint32_t key,
-                        uint32_t value)
+struct t_step {
+    uint32_t api_op;
+    uint32_t info;
+    uint32_t key;
+    uint32_t value;
+};
+
+static inline void t_op_send(struct trx *trx, const struct t_step *step)
 {
     struct tckeyreq req = {.tc_connect = trx->connect,
-                           .api_op = api_op,
+                           .api_op = step->api_op,
                            .table_id = 1,
                            .schema_version = 1,
-                           .request_info = info,
+                           .request_info = step->info,
                            .transid1 = trx->transid1,
                            .transid2 = trx->transid2};
-    const uint32_t attr[2] = {attr_header(1, key_operation_of(info) == OP_READ ? 0 : 4), value};
-    uint32_t attr_words = key_operation_of(info) == OP_READ ? 1 : 2;
-    const struct section sections[2] = {{&key, 1}, {attr, attr_words}};
+    const uint32_t attr[2] = {attr_header(1, key_operation_of(step->info) == OP_READ ? 0 : 4),
+                              step->value};
+    uint32_t attr_words = key_operation_of(step->info) == OP_READ ? 1 : 2;
+    const struct section sections[2] = {{&step->key, 1}, {attr, attr_words}};
     assert_true(c_send(trx->world, trx->client, trx->node, GSN_TCKEYREQ, &req, sizeof req / 4u,
-                       sections, key_operation_of(info) == OP_DELETE ? 1 : 2));
+                       sections, key_operation_of(step->info) == OP_DELETE ? 1 : 2));
 }
+#define t_op(trx, ...) t_op_send((trx), &(struct t_step){__VA_ARGS__})
 
 /* An operation whose key is that of the index. */
-static inline void t_unique(struct trx *trx, uint32_t api_op, uint32_t info, uint32_t key,
-                            uint32_t value)
+static inline void t_unique_send(struct trx *trx, const struct t_step *step)
 {
     struct tckeyreq req = {.tc_connect = trx->connect,
-                           .api_op = api_op,
+                           .api_op = step->api_op,
                            .table_id = W_INDEX,
                            .schema_version = 1,
-                           .request_info = info,
+                           .request_info = step->info,
                            .transid1 = trx->transid1,
                            .transid2 = trx->transid2};
-    bool read = key_operation_of(info) == OP_READ;
-    const uint32_t attr[2] = {attr_header(1, read ? 0 : 4), value};
-    const struct section sections[2] = {{&key, 1}, {attr, read ? 1 : 2}};
+    bool read = key_operation_of(step->info) == OP_READ;
+    const uint32_t attr[2] = {attr_header(1, read ? 0 : 4), step->value};
+    const struct section sections[2] = {{&step->key, 1}, {attr, read ? 1 : 2}};
     assert_true(c_send(trx->world, trx->client, trx->node, GSN_TCKEYREQ, &req, sizeof req / 4u,
-                       sections, key_operation_of(info) == OP_DELETE ? 1 : 2));
+                       sections, key_operation_of(step->info) == OP_DELETE ? 1 : 2));
 }
+#define t_unique(trx, ...) t_unique_send((trx), &(struct t_step){__VA_ARGS__})
 
 #define UNIQUE(operation, mode, flags) key_request_info(operation, mode, KEY_UNIQUE | (flags))
 #define WRITE_ALL                      (KEY_START | KEY_EXECUTE | KEY_COMMIT)
@@ -716,7 +722,7 @@ static inline void t_expect_value(struct world *world, uint32_t api_op, uint32_t
 static inline void c_read(struct world *world, uint32_t node, uint32_t api_op, uint32_t key)
 {
     struct trx trx = {world, CLIENT, node, 0, ++world->transid_next, CLIENT};
-    t_op(&trx, api_op, key_request_info(OP_READ, LOCK_COMMITTED, 0), key, 0);
+    t_op(&trx, .api_op = api_op, .info = key_request_info(OP_READ, LOCK_COMMITTED, 0), .key = key);
     w_run(world);
 }
 
@@ -740,7 +746,7 @@ static inline void c_expect_none(struct world *world, uint32_t key)
 static inline void c_insert(struct world *world, struct trx *trx, uint32_t key, uint32_t value)
 {
     t_next(trx);
-    t_op(trx, key, INFO(OP_INSERT, WRITE_ALL), key, value);
+    t_op(trx, .api_op = key, .info = INFO(OP_INSERT, WRITE_ALL), .key = key, .value = value);
     w_run(world);
     t_expect_keyconf(trx, KEYCONF_COMMITTED);
 }

@@ -45,14 +45,18 @@ static uint32_t row_make(uint32_t number)
 static uint32_t lock(uint32_t trans, uint32_t op, uint32_t row, enum lock_mode mode)
 {
     uint32_t ref;
-    assert_int_equal(lock_row(&world, trans, op, row, mode, false, op, &ref), 0);
+    assert_int_equal(lock_row(&world, .trans = trans, .op = op, .row = row, .mode = mode, .now = op,
+                              .lock = &ref),
+                     0);
     return ref;
 }
 
 static uint32_t wait_for(uint32_t trans, uint32_t op, uint32_t row, enum lock_mode mode)
 {
     uint32_t ref;
-    assert_int_equal(lock_row(&world, trans, op, row, mode, false, op, &ref), ACC_WAIT);
+    assert_int_equal(lock_row(&world, .trans = trans, .op = op, .row = row, .mode = mode, .now = op,
+                              .lock = &ref),
+                     ACC_WAIT);
     assert_int_not_equal(ref, REF_NONE);
     return ref;
 }
@@ -81,7 +85,8 @@ static void test_shared_and_exclusive(void **state)
     uint32_t refused;
     uint32_t s1 = lock(1, 1, row, LOCK_SHARED);
     uint32_t s2 = lock(2, 2, row, LOCK_SHARED);
-    assert_int_equal(lock_row(&world, 3, 3, row, LOCK_EXCLUSIVE, true, 0, &refused),
+    assert_int_equal(lock_row(&world, .trans = 3, .op = 3, .row = row, .mode = LOCK_EXCLUSIVE,
+                              .nowait = true, .lock = &refused),
                      ERR_NOWAIT_LOCK);
     assert_int_equal(refused, REF_NONE);
     uint32_t x3 = wait_for(3, 3, row, LOCK_EXCLUSIVE);
@@ -182,8 +187,12 @@ static void test_timeout(void **state)
     uint32_t row = row_make(1);
     uint32_t ref;
     uint32_t s1 = lock(1, 1, row, LOCK_SHARED);
-    assert_int_equal(lock_row(&world, 2, 2, row, LOCK_EXCLUSIVE, false, 100, &ref), ACC_WAIT);
-    assert_int_equal(lock_row(&world, 3, 3, row, LOCK_SHARED, false, 600, &ref), ACC_WAIT);
+    assert_int_equal(lock_row(&world, .trans = 2, .op = 2, .row = row, .mode = LOCK_EXCLUSIVE,
+                              .now = 100, .lock = &ref),
+                     ACC_WAIT);
+    assert_int_equal(lock_row(&world, .trans = 3, .op = 3, .row = row, .mode = LOCK_SHARED,
+                              .now = 600, .lock = &ref),
+                     ACC_WAIT);
     assert_int_equal(acc_lock_tick(world.acc, 1099, 10), 0);
     assert_int_equal(acc_lock_tick(world.acc, 1100, 10), 1);
     expect_ready(3, ref, 0); /* Only the writer was in its way. */
@@ -292,12 +301,16 @@ static void test_no_records(void **state)
     uint32_t ref;
     uint32_t used = acc_locks_in_use(world.acc);
     world.acc->locks.fail_next = 1;
-    assert_int_equal(lock_row(&world, 1, 1, row, LOCK_SHARED, false, 0, &ref), ERR_LQH_OPERATIONS);
+    assert_int_equal(
+        lock_row(&world, .trans = 1, .op = 1, .row = row, .mode = LOCK_SHARED, .lock = &ref),
+        ERR_LQH_OPERATIONS);
     assert_int_equal(ref, REF_NONE);
     assert_int_equal(acc_locks_in_use(world.acc), used);
     uint32_t x = lock(1, 1, row, LOCK_EXCLUSIVE);
     world.acc->locks.fail_next = 1;
-    assert_int_equal(lock_row(&world, 2, 1, row, LOCK_SHARED, false, 0, &ref), ERR_LQH_OPERATIONS);
+    assert_int_equal(
+        lock_row(&world, .trans = 2, .op = 1, .row = row, .mode = LOCK_SHARED, .lock = &ref),
+        ERR_LQH_OPERATIONS);
     acc_unlock(world.acc, x);
 }
 
@@ -360,8 +373,9 @@ static void test_random(void **state)
             at->row = row[rng_below(&rng, RANDOM_ROWS)];
             at->trans = 1 + (uint32_t)rng_below(&rng, RANDOM_TRANS);
             at->mode = rng_chance(&rng, 1, 2) ? LOCK_SHARED : LOCK_EXCLUSIVE;
-            uint32_t result = lock_row(&world, at->trans, (uint32_t)(at - op), at->row, at->mode,
-                                       nowait, step, &at->ref);
+            uint32_t result =
+                lock_row(&world, .trans = at->trans, .op = (uint32_t)(at - op), .row = at->row,
+                         .mode = at->mode, .nowait = nowait, .now = step, .lock = &at->ref);
             at->held = result == 0;
             if (nowait) assert_int_not_equal(result, ACC_WAIT);
             if (result == ERR_NOWAIT_LOCK) assert_int_equal(at->ref, REF_NONE);

@@ -50,11 +50,11 @@ static void commit(struct fake *fake, uint32_t node)
     uint32_t done = 0;
     struct api_tx *tx = api_tx_start(fake->client);
     api_tx_prefer(tx, node);
-    fake_op(tx, table, OP_INSERT, LOCK_EXCLUSIVE, 0, 42, NULL);
+    fake_op(tx, table, .operation = OP_INSERT, .lock = LOCK_EXCLUSIVE, .key = 42);
     assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
     uint32_t connect = fake_seize(fake, node);
     fake_next(fake, GSN_TCKEYREQ, NULL);
-    fake_keyconf(fake, node, connect, api_tx_id(tx), true);
+    fake_keyconf(fake, node, .api_connect = connect, .transid = api_tx_id(tx), .committed = true);
     assert_int_equal(api_tx_epoch(tx), EPOCH);
     assert_false(api_tx_durable(tx));
     api_tx_close(tx);
@@ -250,7 +250,7 @@ static void told_by_another_node(void **state)
         uint32_t peer;
         struct api_tx *tx = api_tx_start(fake->client);
         api_tx_prefer(tx, 1);
-        fake_op(tx, table, OP_INSERT, LOCK_EXCLUSIVE, 0, 42, NULL);
+        fake_op(tx, table, .operation = OP_INSERT, .lock = LOCK_EXCLUSIVE, .key = 42);
         assert_int_equal(api_tx_execute(tx, API_COMMIT_DURABLE, 3000, fake_done, &done), 0);
         fake_seize(fake, 1);
         fake_next(fake, GSN_TCKEYREQ, NULL);
@@ -313,7 +313,7 @@ static void told_of_a_durable_one(void **state)
     uint32_t data = asked(fake, &peer);
     struct api_tx *tx = api_tx_start(fake->client);
     api_tx_prefer(tx, 1);
-    fake_op(tx, table, OP_INSERT, LOCK_EXCLUSIVE, 0, 42, NULL);
+    fake_op(tx, table, .operation = OP_INSERT, .lock = LOCK_EXCLUSIVE, .key = 42);
     assert_int_equal(api_tx_execute(tx, API_COMMIT_DURABLE, 1000, fake_done, &done), 0);
     fake_seize(fake, 1);
     fake_next(fake, GSN_TCKEYREQ, NULL);

@@ -104,7 +104,7 @@ static void merged_nonsense(void **state)
     struct api_table *table = fake_table(fake, 2);
     struct scan_run run;
     begin_merged(fake, table, LOCK_COMMITTED, 0, &run);
-    rows(fake, &run, 1, 0, 1, 2);
+    rows(fake, &run, .node = 1, .first = 1, .count = 2);
     assert_int_equal(peek(&run), API_SCAN_ERROR);
     assert_int_equal(api_scan_error(run.scan), ERR_REPLY_4215);
     assert_int_equal(peek(&run), API_SCAN_ERROR);
@@ -164,14 +164,14 @@ static void pruned(void **state)
         struct scan_run run;
         begin_pruned(fake, table, bucket, &run);
         assert_int_equal(run.node, api_table_node(table, bucket, 0)); /* Where the rows are. */
-        rows(fake, &run, run.node, bucket, 1, 1);
+        rows(fake, &run, .node = run.node, .fragment = bucket, .first = 1, .count = 1);
         assert_int_equal(take(&run), 1); /* The other fragment is not waited for. */
         assert_int_equal(peek(&run), API_SCAN_WAIT);
         if (bucket == 0) {
             conf(fake, &run, SCAN_END, (const uint32_t[]){0, 1, SCAN_FRAG_DONE}, 3);
             assert_int_equal(peek(&run), API_SCAN_END);
         } else { /* It is not to have rows either. */
-            rows(fake, &run, run.node, 0, 2, 1);
+            rows(fake, &run, .node = run.node, .first = 2, .count = 1);
             assert_int_equal(peek(&run), API_SCAN_ERROR);
             assert_int_equal(api_scan_error(run.scan), ERR_REPLY_4215);
         }
@@ -197,8 +197,8 @@ static void woken_by_batches(void **state)
     struct scan_run run;
     begin_pruned(fake, table, 0, &run);
     assert_int_equal(peek(&run), API_SCAN_WAIT);
-    rows(fake, &run, run.node, 0, 0, 3);
-    rows(fake, &run, run.node, 0, 3, 2);
+    rows(fake, &run, .node = run.node, .count = 3);
+    rows(fake, &run, .node = run.node, .first = 3, .count = 2);
     assert_int_equal(run.ready, 0);
     conf(fake, &run, 0, (const uint32_t[]){0, 5, 0}, 3);
     assert_int_equal(run.ready, 1);
@@ -207,9 +207,9 @@ static void woken_by_batches(void **state)
     assert_int_equal(peek(&run), API_SCAN_WAIT);
     fake_next(fake, GSN_SCAN_NEXTREQ, NULL);
     conf(fake, &run, 0, (const uint32_t[]){0, 4, 0}, 3);
-    rows(fake, &run, run.node, 0, 5, 3);
+    rows(fake, &run, .node = run.node, .first = 5, .count = 3);
     assert_int_equal(run.ready, 1);
-    rows(fake, &run, run.node, 0, 8, 1);
+    rows(fake, &run, .node = run.node, .first = 8, .count = 1);
     assert_int_equal(run.ready, 2);
     for (uint32_t i = 5; i < 9; i++)
         assert_int_equal(take(&run), i);
@@ -231,9 +231,9 @@ static void locked_rows_wake(void **state)
     struct fake *fake = fake_create(1);
     struct api_table *table = fake_table(fake, 1);
     struct scan_run run;
-    begin(fake, table, LOCK_SHARED, false, &run);
+    begin(fake, table, .lock = LOCK_SHARED, .run = &run);
     assert_int_equal(peek(&run), API_SCAN_WAIT);
-    rows(fake, &run, 1, 0, 1, 1);
+    rows(fake, &run, .node = 1, .first = 1, .count = 1);
     assert_int_equal(run.ready, 1);
     assert_int_equal(take(&run), 1);
     conf(fake, &run, SCAN_END, (const uint32_t[]){0, 1, SCAN_FRAG_DONE}, 3);

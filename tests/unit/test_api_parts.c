@@ -29,8 +29,9 @@ static void begin(struct batch *batch, uint32_t timeout_ms)
     batch->table = fake_table(batch->fake, 1);
     batch->tx = api_tx_start(batch->fake->client);
     for (uint32_t i = 0; i < OPS; i++)
-        assert_non_null(fake_op(batch->tx, batch->table, i % 3 == 0 ? OP_DELETE : OP_WRITE,
-                                LOCK_EXCLUSIVE, 0, i, NULL));
+        assert_non_null(fake_op(batch->tx, batch->table,
+                                .operation = i % 3 == 0 ? OP_DELETE : OP_WRITE,
+                                .lock = LOCK_EXCLUSIVE, .key = i));
     assert_int_equal(api_tx_execute(batch->tx, API_COMMIT, timeout_ms, fake_done, &batch->done), 0);
     batch->fake->room = ROOM;
     batch->api_connect = fake_seize(batch->fake, 1);
@@ -83,14 +84,16 @@ static void all_of_it(void **state)
     batch.fake->crowded = false;
     assert_in_range(api_client_next_tick(batch.fake->client), 0, 1);
     /* An answer for what has not been asked for. */
-    fake_keyconf(batch.fake, 1, batch.api_connect, api_tx_id(batch.tx), true);
+    fake_keyconf(batch.fake, 1, .api_connect = batch.api_connect, .transid = api_tx_id(batch.tx),
+                 .committed = true);
     assert_int_equal(batch.done, 0);
     fake_sleep(batch.fake, 1);
     look(&batch);
     assert_int_equal(batch.seen, OPS);
     assert_int_equal(batch.flags, KEY_EXECUTE | KEY_COMMIT);
     assert_int_equal(batch.done, 0);
-    fake_keyconf(batch.fake, 1, batch.api_connect, api_tx_id(batch.tx), true);
+    fake_keyconf(batch.fake, 1, .api_connect = batch.api_connect, .transid = api_tx_id(batch.tx),
+                 .committed = true);
     assert_int_equal(batch.done, 1);
     assert_int_equal(api_tx_outcome(batch.tx), API_COMMITTED);
     end(&batch);
@@ -157,10 +160,10 @@ static void reads_behind_the_commit(void **state)
     struct fake_row row = {0};
     uint32_t done = 0;
     struct api_tx *tx = api_tx_start(fake->client);
-    fake_op(tx, table, OP_UPDATE, LOCK_EXCLUSIVE, 0, 1, NULL);
+    fake_op(tx, table, .operation = OP_UPDATE, .lock = LOCK_EXCLUSIVE, .key = 1);
     uint32_t coordinator = 0;
     for (uint32_t key = 0; key < 40; key++) /* Some of them go to the other node. */
-        fake_op(tx, table, OP_READ, LOCK_COMMITTED, 0, key, &row);
+        fake_op(tx, table, .operation = OP_READ, .lock = LOCK_COMMITTED, .key = key, .row = &row);
     assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
     coordinator = api_tx_node(tx);
     fake->full_peer = 3 - coordinator;
@@ -174,11 +177,13 @@ static void reads_behind_the_commit(void **state)
             if (kind_gsn(words[0]) != GSN_TCKEYREQ) continue;
             const struct tckeyreq *req = TCKEYREQ_OF(words);
             if (key_operation_of(req->request_info) != OP_READ) {
-                fake_keyconf(fake, coordinator, connect, api_tx_id(tx), true);
+                fake_keyconf(fake, coordinator, .api_connect = connect, .transid = api_tx_id(tx),
+                             .committed = true);
                 continue;
             }
             assert_int_equal(done, 0);
-            fake_row(fake, fake->sent[fake->sent_read].peer, req->api_op, api_tx_id(tx), 7);
+            fake_row(fake, fake->sent[fake->sent_read].peer, .api_op = req->api_op,
+                     .transid = api_tx_id(tx), .value = 7);
             reads++;
         }
         fake->full_peer = 0;
@@ -203,7 +208,8 @@ static void rows_lost_half_way(void **state)
     uint32_t done = 0;
     struct api_tx *tx = api_tx_start(fake->client);
     for (uint32_t key = 0; key < OPS; key++)
-        fake_op(tx, table, key < 10 ? OP_READ : OP_WRITE, LOCK_EXCLUSIVE, 0, key, &row);
+        fake_op(tx, table, .operation = key < 10 ? OP_READ : OP_WRITE, .lock = LOCK_EXCLUSIVE,
+                .key = key, .row = &row);
     api_tx_prefer(tx, 1);
     assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
     fake->room = ROOM;
@@ -216,7 +222,7 @@ static void rows_lost_half_way(void **state)
         fake_sleep(fake, 1);
     }
     assert_int_equal(done, 0);
-    fake_keyconf(fake, 1, connect, api_tx_id(tx), true);
+    fake_keyconf(fake, 1, .api_connect = connect, .transid = api_tx_id(tx), .committed = true);
     assert_int_equal(done, 1);
     assert_int_equal(api_tx_outcome(tx), API_COMMITTED);
     assert_int_equal(api_tx_error(tx), ERR_COMMITTED_READS_LOST);
@@ -251,7 +257,8 @@ static void begin_reads(struct reads *reads, enum lock_mode lock, uint32_t room)
     reads->tx = api_tx_start(fake->client);
     api_tx_prefer(reads->tx, 1);
     for (uint32_t i = 0; i < READS; i++)
-        fake_op(reads->tx, reads->table, OP_READ, lock, 0, i, &reads->row);
+        fake_op(reads->tx, reads->table, .operation = OP_READ, .lock = lock, .key = i,
+                .row = &reads->row);
     assert_int_equal(api_tx_execute(reads->tx, API_COMMIT, 1000, fake_done, &reads->done), 0);
     if (lock != LOCK_COMMITTED) reads->connect = fake_seize(fake, 1);
 }
@@ -288,15 +295,16 @@ static void rows_have_room(void **state)
         assert_int_equal(reads.asked, most);
         for (uint32_t answered = 0; answered < READS; answered++) {
             assert_int_equal(reads.done, 0);
-            fake_row(reads.fake, reads.nodes[answered], reads.refs[answered], api_tx_id(reads.tx),
-                     77);
+            fake_row(reads.fake, reads.nodes[answered], .api_op = reads.refs[answered],
+                     .transid = api_tx_id(reads.tx), .value = 77);
             fake_sleep(reads.fake, 1);
             look_reads(&reads);
             uint32_t due = answered + 1 + most;
             assert_int_equal(reads.asked, due < READS ? due : READS);
         }
         if (reads.connect != 0)
-            fake_keyconf(reads.fake, 1, reads.connect, api_tx_id(reads.tx), true);
+            fake_keyconf(reads.fake, 1, .api_connect = reads.connect,
+                         .transid = api_tx_id(reads.tx), .committed = true);
         assert_int_equal(reads.done, 1);
         assert_int_equal(reads.row.calls, READS);
         assert_int_equal(api_tx_outcome(reads.tx), API_COMMITTED);
@@ -317,7 +325,8 @@ static void rows_lost_with_their_room(void **state)
     look_reads(&reads);
     assert_int_equal(reads.asked, READS);
     assert_int_equal(reads.done, 0);
-    fake_keyconf(reads.fake, 1, reads.connect, api_tx_id(reads.tx), true);
+    fake_keyconf(reads.fake, 1, .api_connect = reads.connect, .transid = api_tx_id(reads.tx),
+                 .committed = true);
     assert_int_equal(reads.done, 1);
     assert_int_equal(api_tx_outcome(reads.tx), API_COMMITTED);
     assert_int_equal(api_tx_error(reads.tx), ERR_READ_NODE_FAILURE); /* It has changed nothing. */

@@ -84,7 +84,8 @@ static uint32_t commit_without_row(struct setup *s, struct ndb_transaction *t, b
     if (s->connect == 0) s->connect = fake_seize(s->fake, node); /* Later ones use it again. */
     for (uint32_t i = 0; i < (changes ? 2 : 1); i++)
         s->api_op = TCKEYREQ_OF(fake_next(s->fake, GSN_TCKEYREQ, NULL))->api_op;
-    fake_keyconf(s->fake, node, s->connect, ndb_transaction_id(t), true);
+    fake_keyconf(s->fake, node, .api_connect = s->connect, .transid = ndb_transaction_id(t),
+                 .committed = true);
     assert_int_equal(s->answers, before);
     return 3 - node;
 }
@@ -138,7 +139,7 @@ static int read_one(struct ndb_transaction *t, void *context)
         fake_link_down(s->fake, other);
         return s->result;
     }
-    fake_row(s->fake, 3 - other, s->api_op, ndb_transaction_id(t), 7);
+    fake_row(s->fake, 3 - other, .api_op = s->api_op, .transid = ndb_transaction_id(t), .value = 7);
     assert_int_equal(row.v, 7);
     return s->result;
 }
@@ -172,7 +173,7 @@ static void a_read_fails_by_itself(void **state)
                            .transid2 = (uint32_t)(transid >> 32),
                            .error = ERR_SEND_BUFFER_FULL};
     ANSWER(s->fake, request[1], TCKEYREF, ref);
-    fake_keyconf(s->fake, node, s->connect, transid, true);
+    fake_keyconf(s->fake, node, .api_connect = s->connect, .transid = transid, .committed = true);
     assert_int_equal(s->answers, 1);
     assert_int_equal(s->result, -1);
     assert_int_equal(ndb_transaction_outcome(t, 0), 1);

@@ -9,9 +9,9 @@ static void whole_scan(void **state)
     struct fake *fake = fake_create(2);
     struct api_table *table = fake_table(fake, 2);
     struct scan_run run;
-    begin(fake, table, LOCK_COMMITTED, false, &run);
+    begin(fake, table, .lock = LOCK_COMMITTED, .run = &run);
     assert_int_equal(peek(&run), API_SCAN_WAIT);
-    rows(fake, &run, 1, 0, 10, 2);
+    rows(fake, &run, .node = 1, .first = 10, .count = 2);
     assert_int_equal(take(&run), 10);
     assert_int_equal(take(&run), 11);
     assert_int_equal(peek(&run), API_SCAN_WAIT);
@@ -21,7 +21,7 @@ static void whole_scan(void **state)
     assert_int_equal(next[SIGNAL_HEAD_WORDS + 6], 0);
     conf(fake, &run, SCAN_END, (const uint32_t[]){0, 0, SCAN_FRAG_DONE, 1, 1, SCAN_FRAG_DONE}, 6);
     assert_int_equal(peek(&run), API_SCAN_WAIT);
-    rows(fake, &run, 2, 1, 20, 1);
+    rows(fake, &run, .node = 2, .fragment = 1, .first = 20, .count = 1);
     assert_int_equal(take(&run), 20);
     assert_int_equal(peek(&run), API_SCAN_END);
     assert_int_equal(api_scan_rows(run.scan), 3);
@@ -47,9 +47,9 @@ static void locking_scan_waits(void **state)
     struct fake *fake = fake_create(1);
     struct api_table *table = fake_table(fake, 1);
     struct scan_run run;
-    begin(fake, table, LOCK_EXCLUSIVE, false, &run);
+    begin(fake, table, .lock = LOCK_EXCLUSIVE, .run = &run);
     conf(fake, &run, 0, (const uint32_t[]){0, 1, 0}, 3);
-    rows(fake, &run, 1, 0, 1, 1);
+    rows(fake, &run, .node = 1, .first = 1, .count = 1);
     fake_expect_nothing(fake);
     assert_int_equal(take(&run), 1);
     fake_expect_nothing(fake);
@@ -59,7 +59,7 @@ static void locking_scan_waits(void **state)
     assert_int_equal(api_client_unclean(fake->client), 1);
     const uint32_t *close = fake_next(fake, GSN_SCAN_NEXTREQ, NULL);
     assert_int_equal(close[SIGNAL_HEAD_WORDS + 4], SCAN_CLOSE);
-    rows(fake, &run, 1, 0, 1, 1); /* Under way: dropped. */
+    rows(fake, &run, .node = 1, .first = 1, .count = 1); /* Under way: dropped. */
     conf(fake, &run, SCAN_END, NULL, 0);
     idle(fake);
     api_table_release(table);
@@ -72,7 +72,7 @@ static void counts(void **state)
     struct fake *fake = fake_create(1);
     struct api_table *table = fake_table(fake, 1);
     struct scan_run run;
-    begin(fake, table, LOCK_COMMITTED, true, &run);
+    begin(fake, table, .lock = LOCK_COMMITTED, .count = true, .run = &run);
     assert_int_equal(peek(&run), API_SCAN_WAIT);
     conf(fake, &run, 0, (const uint32_t[]){0, 1000, 0, 1, 5, SCAN_FRAG_DONE}, 6);
     fake_next(fake, GSN_SCAN_NEXTREQ, NULL);
@@ -93,7 +93,7 @@ static void scan_errors(void **state)
         struct fake *fake = fake_create(2);
         struct api_table *table = fake_table(fake, 2);
         struct scan_run run;
-        begin(fake, table, LOCK_COMMITTED, false, &run);
+        begin(fake, table, .lock = LOCK_COMMITTED, .run = &run);
         uint32_t error = 0;
         bool closes = false;
         assert_int_equal(peek(&run), API_SCAN_WAIT);
@@ -122,9 +122,9 @@ static void scan_errors(void **state)
         } else { /* Rows of another transaction and of no fragment. */
             struct scan_run other = run;
             other.transid++;
-            rows(fake, &other, 1, 0, 1, 1);
+            rows(fake, &other, .node = 1, .first = 1, .count = 1);
             assert_int_equal(run.ready, 0);
-            rows(fake, &run, 1, 99, 1, 1);
+            rows(fake, &run, .node = 1, .fragment = 99, .first = 1, .count = 1);
             error = ERR_REPLY_4215;
             closes = true;
         }
@@ -307,14 +307,15 @@ static void copies(void **state)
     struct api_table *table = copied_table(&fake);
     struct scan_run run;
     struct api_row row;
-    begin(fake, table, LOCK_COMMITTED, false, &run);
-    rows(fake, &run, 1, 2, 10, 1); /* A copy of partition 0. */
+    begin(fake, table, .lock = LOCK_COMMITTED, .run = &run);
+    rows(fake, &run, .node = 1, .fragment = 2, .first = 10,
+         .count = 1); /* A copy of partition 0. */
     conf(fake, &run, 0, (const uint32_t[]){2, 1, 0}, 3);
     assert_int_equal(api_scan_next(run.scan, &row), API_SCAN_ROW);
     assert_int_equal(row.fragment, 0);
     const uint32_t *next = fake_next(fake, GSN_SCAN_NEXTREQ, NULL);
     assert_int_equal(next[SIGNAL_HEAD_WORDS + 6], 0);
-    rows(fake, &run, 2, 1, 20, 1);
+    rows(fake, &run, .node = 2, .fragment = 1, .first = 20, .count = 1);
     conf(fake, &run, SCAN_END, (const uint32_t[]){1, 1, SCAN_FRAG_DONE, 2, 0, SCAN_FRAG_DONE}, 6);
     assert_int_equal(take(&run), 20);
     assert_int_equal(peek(&run), API_SCAN_END);
@@ -347,8 +348,8 @@ static void copies_nonsense(void **state)
     struct fake *fake;
     struct api_table *table = copied_table(&fake);
     struct scan_run run;
-    begin(fake, table, LOCK_COMMITTED, false, &run);
-    rows(fake, &run, 1, 4, 10, 1); /* There is none. */
+    begin(fake, table, .lock = LOCK_COMMITTED, .run = &run);
+    rows(fake, &run, .node = 1, .fragment = 4, .first = 10, .count = 1); /* There is none. */
     assert_int_equal(peek(&run), API_SCAN_ERROR);
     assert_int_equal(api_scan_error(run.scan), ERR_REPLY_4215);
     api_scan_close(run.scan);
@@ -385,7 +386,7 @@ static void copies_on_request(void **state)
     run.api_scan = SCAN_OF(sent)->api_scan;
     run.transid = (uint64_t)SCAN_OF(sent)->transid2 << 32 | SCAN_OF(sent)->transid1;
     for (uint32_t f = 0; f < 4; f++) {
-        rows(fake, &run, 1, f, f, 1);
+        rows(fake, &run, .node = 1, .fragment = f, .first = f, .count = 1);
         assert_int_equal(api_scan_next(run.scan, &row), API_SCAN_ROW);
         assert_int_equal(row.fragment, f);
         conf(fake, &run, f == 3 ? SCAN_END : 0, (const uint32_t[]){f, 1, SCAN_FRAG_DONE}, 3);

@@ -26,7 +26,8 @@ static void commits(void **state)
     for (uint32_t round = 0; round < 2; round++) {
         uint32_t done = 0;
         struct api_tx *tx = api_tx_start(fake->client);
-        assert_non_null(fake_op(tx, table, OP_INSERT, LOCK_EXCLUSIVE, 0, 42, NULL));
+        assert_non_null(
+            fake_op(tx, table, .operation = OP_INSERT, .lock = LOCK_EXCLUSIVE, .key = 42));
         assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
         if (round == 0) api_connect = fake_seize(fake, 1);
         const uint32_t *words = fake_next(fake, GSN_TCKEYREQ, NULL);
@@ -38,12 +39,13 @@ static void commits(void **state)
                          KEY_START | KEY_EXECUTE | KEY_COMMIT);
         assert_int_equal(kind_sections(words[0]), 2);
         assert_int_equal(api_tx_id(tx) >> 40, 200u << 12 | OWN_NODE);
-        fake_keyconf(fake, 1, api_connect, api_tx_id(tx), true);
+        fake_keyconf(fake, 1, .api_connect = api_connect, .transid = api_tx_id(tx),
+                     .committed = true);
         assert_int_equal(done, 1);
         assert_int_equal(api_tx_outcome(tx), API_COMMITTED);
         assert_int_equal(api_tx_epoch(tx), 5ull << 32 | 6);
-        fake_keyconf(fake, 1, api_connect, api_tx_id(tx),
-                     true); /* Once more: nobody waits for it. */
+        fake_keyconf(fake, 1, .api_connect = api_connect, .transid = api_tx_id(tx),
+                     .committed = true); /* Once more: nobody waits for it. */
         assert_int_equal(done, 1);
         api_tx_close(tx);
         fake_expect_nothing(fake);
@@ -65,15 +67,18 @@ static void rows_in_any_order(void **state)
         uint32_t done = 0;
         uint32_t node = 0;
         struct api_tx *tx = api_tx_start(fake->client);
-        struct api_op *op = fake_op(tx, table, OP_READ, LOCK_EXCLUSIVE, 0, 42, &row);
+        struct api_op *op = fake_op(tx, table, .operation = OP_READ, .lock = LOCK_EXCLUSIVE,
+                                    .key = 42, .row = &row);
         assert_int_equal(api_tx_execute(tx, API_NO_COMMIT, 1000, fake_done, &done), 0);
         node = api_tx_node(tx);
         uint32_t connect = fake_seize(fake, node);
         uint32_t ref = TCKEYREQ_OF(fake_next(fake, GSN_TCKEYREQ, NULL))->api_op;
-        if (order == 0) fake_row(fake, 3 - node, ref, api_tx_id(tx), 99);
-        fake_keyconf(fake, node, connect, api_tx_id(tx), false);
+        if (order == 0)
+            fake_row(fake, 3 - node, .api_op = ref, .transid = api_tx_id(tx), .value = 99);
+        fake_keyconf(fake, node, .api_connect = connect, .transid = api_tx_id(tx));
         assert_int_equal(done, order == 0);
-        if (order == 1) fake_row(fake, 3 - node, ref, api_tx_id(tx), 99);
+        if (order == 1)
+            fake_row(fake, 3 - node, .api_op = ref, .transid = api_tx_id(tx), .value = 99);
         assert_int_equal(done, 1);
         assert_int_equal(row.calls, 1);
         assert_int_equal(row.pairs[1], 99);
@@ -102,9 +107,10 @@ static void committed_reads(void **state)
     struct fake_row row[2] = {{0}};
     uint32_t done = 0;
     struct api_tx *tx = api_tx_start(fake->client);
-    fake_op(tx, table, OP_READ, LOCK_COMMITTED, API_OP_MAY_MISS, 1, &row[0]);
-    struct api_op *missing =
-        fake_op(tx, table, OP_READ, LOCK_COMMITTED, API_OP_MAY_MISS, 2, &row[1]);
+    fake_op(tx, table, .operation = OP_READ, .lock = LOCK_COMMITTED, .flags = API_OP_MAY_MISS,
+            .key = 1, .row = &row[0]);
+    struct api_op *missing = fake_op(tx, table, .operation = OP_READ, .lock = LOCK_COMMITTED,
+                                     .flags = API_OP_MAY_MISS, .key = 2, .row = &row[1]);
     assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
     uint32_t first = TCKEYREQ_OF(fake_next(fake, GSN_TCKEYREQ, NULL))->api_op;
     const struct tckeyreq *second = TCKEYREQ_OF(fake_next(fake, GSN_TCKEYREQ, NULL));
@@ -116,10 +122,12 @@ static void committed_reads(void **state)
     ANSWER(fake, TC(1), TCKEYREF, ref);
     ANSWER(fake, TC(1), TCKEYREF, ref); /* Twice: the second is late. */
     assert_int_equal(done, 0);
-    fake_row(fake, 1, first, api_tx_id(tx) + 1, 3);           /* Another transaction's: dropped. */
-    fake_row(fake, 1, first ^ 0x01000000u, api_tx_id(tx), 3); /* Another generation. */
+    fake_row(fake, 1, .api_op = first, .transid = api_tx_id(tx) + 1,
+             .value = 3); /* Another transaction's: dropped. */
+    fake_row(fake, 1, .api_op = first ^ 0x01000000u, .transid = api_tx_id(tx),
+             .value = 3); /* Another generation. */
     assert_int_equal(row[0].calls, 0);
-    fake_row(fake, 1, first, api_tx_id(tx), 4);
+    fake_row(fake, 1, .api_op = first, .transid = api_tx_id(tx), .value = 4);
     assert_int_equal(done, 1);
     assert_int_equal(row[0].pairs[1], 4);
     assert_int_equal(api_op_error(missing), ERR_ROW_NOT_FOUND);
@@ -136,7 +144,7 @@ static struct api_tx *begun(struct fake *fake, struct api_table *table, enum api
                             uint32_t *done, uint32_t *connect)
 {
     struct api_tx *tx = api_tx_start(fake->client);
-    fake_op(tx, table, OP_UPDATE, LOCK_EXCLUSIVE, 0, 42, NULL);
+    fake_op(tx, table, .operation = OP_UPDATE, .lock = LOCK_EXCLUSIVE, .key = 42);
     assert_int_equal(api_tx_execute(tx, type, 1000, fake_done, done), 0);
     *connect = fake_seize(fake, api_tx_node(tx));
     fake_next(fake, GSN_TCKEYREQ, NULL);
@@ -197,9 +205,10 @@ static void expires(void **state)
         api_tx_close(tx);
         assert_int_equal(api_client_unclean(fake->client), 1);
         fake_next(fake, GSN_TCROLLBACKREQ, NULL);
-        fake_keyconf(fake, 1, connect, transid, true); /* Too late. */
+        fake_keyconf(fake, 1, .api_connect = connect, .transid = transid,
+                     .committed = true); /* Too late. */
         struct api_tx *other = api_tx_start(fake->client);
-        fake_op(other, table, OP_UPDATE, LOCK_EXCLUSIVE, 0, 1, NULL);
+        fake_op(other, table, .operation = OP_UPDATE, .lock = LOCK_EXCLUSIVE, .key = 1);
         assert_int_equal(api_tx_execute(other, API_COMMIT, 1000, fake_done, &done), 0);
         fake_seize(fake, 1); /* The dirty record is not used. */
         fake_next(fake, GSN_TCKEYREQ, NULL);
@@ -427,7 +436,7 @@ static void link_loss(void **state)
         enum api_outcome outcome = API_ABORTED;
         if (i == 0) { /* Seizing. */
             tx = api_tx_start(fake->client);
-            fake_op(tx, table, OP_UPDATE, LOCK_EXCLUSIVE, 0, 42, NULL);
+            fake_op(tx, table, .operation = OP_UPDATE, .lock = LOCK_EXCLUSIVE, .key = 42);
             assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
             error = ERR_CLUSTER_UNAVAILABLE; /* No other node is left. */
         } else {
@@ -438,7 +447,8 @@ static void link_loss(void **state)
             outcome = API_UNKNOWN;
         }
         if (i >= 3)
-            fake_keyconf(fake, 1, connect, api_tx_id(tx), false); /* Idle between two executes. */
+            fake_keyconf(fake, 1, .api_connect = connect,
+                         .transid = api_tx_id(tx)); /* Idle between two executes. */
         if (i == 4) {
             assert_int_equal(api_tx_execute(tx, API_ROLLBACK, 1000, fake_done, &done), 0);
             error = 0;
@@ -463,7 +473,7 @@ static void seizes_elsewhere(void **state)
     struct api_table *table = fake_table(fake, 2);
     uint32_t done = 0;
     struct api_tx *tx = api_tx_start(fake->client);
-    fake_op(tx, table, OP_UPDATE, LOCK_EXCLUSIVE, 0, 42, NULL);
+    fake_op(tx, table, .operation = OP_UPDATE, .lock = LOCK_EXCLUSIVE, .key = 42);
     assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
     uint32_t node = api_tx_node(tx);
     fake_next(fake, GSN_TCSEIZEREQ, NULL);
@@ -471,7 +481,8 @@ static void seizes_elsewhere(void **state)
     assert_int_equal(done, 0);
     uint32_t connect = fake_seize(fake, 3 - node);
     fake_next(fake, GSN_TCKEYREQ, NULL);
-    fake_keyconf(fake, 3 - node, connect, api_tx_id(tx), true);
+    fake_keyconf(fake, 3 - node, .api_connect = connect, .transid = api_tx_id(tx),
+                 .committed = true);
     assert_int_equal(done, 1);
     assert_int_equal(api_tx_outcome(tx), API_COMMITTED);
     api_tx_close(tx);
@@ -490,25 +501,25 @@ static void reads_and_lost_nodes(void **state)
     uint32_t done = 0;
     uint32_t peer = 0;
     struct api_tx *tx = api_tx_start(fake->client);
-    fake_op(tx, table, OP_READ, LOCK_COMMITTED, 0, 42, &row);
+    fake_op(tx, table, .operation = OP_READ, .lock = LOCK_COMMITTED, .key = 42, .row = &row);
     assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
     uint32_t ref = TCKEYREQ_OF(fake_next(fake, GSN_TCKEYREQ, &peer))->api_op;
     fake_link_down(fake, peer);
     assert_int_equal(done, 0);
     fake_next(fake, GSN_TCKEYREQ, &peer);
-    fake_row(fake, peer, ref, api_tx_id(tx), 1);
+    fake_row(fake, peer, .api_op = ref, .transid = api_tx_id(tx), .value = 1);
     assert_int_equal(done, 1);
     assert_int_equal(api_tx_error(tx), 0);
     api_tx_close(tx);
     fake_link_up(fake, 3 - peer, 77);
     fake_register(fake, 3 - peer, START_STARTED, 1);
     tx = api_tx_start(fake->client);
-    fake_op(tx, table, OP_READ, LOCK_SHARED, 0, 42, &row);
+    fake_op(tx, table, .operation = OP_READ, .lock = LOCK_SHARED, .key = 42, .row = &row);
     assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
     uint32_t node = api_tx_node(tx);
     uint32_t connect = fake_seize(fake, node);
     fake_next(fake, GSN_TCKEYREQ, NULL);
-    fake_keyconf(fake, node, connect, api_tx_id(tx), true);
+    fake_keyconf(fake, node, .api_connect = connect, .transid = api_tx_id(tx), .committed = true);
     fake_link_down(fake, 3 - node); /* A replica that may have had the row. */
     assert_int_equal(done, 2);
     assert_int_equal(api_tx_outcome(tx), API_COMMITTED);
@@ -527,7 +538,7 @@ static void refusals(void **state)
     uint32_t done = 0;
     /* No room: the transaction is aborted at once and can be tried again. */
     struct api_tx *tx = api_tx_start(fake->client);
-    fake_op(tx, table, OP_UPDATE, LOCK_EXCLUSIVE, 0, 42, NULL);
+    fake_op(tx, table, .operation = OP_UPDATE, .lock = LOCK_EXCLUSIVE, .key = 42);
     fake->full = true;
     assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done),
                      ERR_API_SEND_BUFFER_4022);
@@ -536,7 +547,7 @@ static void refusals(void **state)
     api_tx_close(tx);
     /* The coordinator has no record. */
     tx = api_tx_start(fake->client);
-    fake_op(tx, table, OP_UPDATE, LOCK_EXCLUSIVE, 0, 42, NULL);
+    fake_op(tx, table, .operation = OP_UPDATE, .lock = LOCK_EXCLUSIVE, .key = 42);
     assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
     struct tcseizeref ref = {.sender_data =
                                  fake_next(fake, GSN_TCSEIZEREQ, NULL)[SIGNAL_HEAD_WORDS],
@@ -546,12 +557,12 @@ static void refusals(void **state)
     assert_int_equal(api_tx_error(tx), ERR_TC_TRANSACTIONS);
     /* Misuse. */
     assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), ERR_TC_TRANSACTIONS);
-    assert_null(fake_op(tx, table, OP_UPDATE, LOCK_EXCLUSIVE, 0, 42, NULL));
+    assert_null(fake_op(tx, table, .operation = OP_UPDATE, .lock = LOCK_EXCLUSIVE, .key = 42));
     api_tx_close(tx);
     /* A node that is not started is not asked. */
     fake_register(fake, 1, START_STOPPING_1, 1);
     tx = api_tx_start(fake->client);
-    fake_op(tx, table, OP_READ, LOCK_COMMITTED, 0, 42, NULL);
+    fake_op(tx, table, .operation = OP_READ, .lock = LOCK_COMMITTED, .key = 42);
     assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done),
                      ERR_CLUSTER_UNAVAILABLE);
     api_tx_close(tx);
@@ -669,7 +680,7 @@ static void many_at_once(void **state)
         struct api_table *table = fake_table(crowd.fake, 1);
         for (uint32_t i = 0; i < CROWD; i++) {
             crowd.tx[i] = api_tx_start(crowd.fake->client);
-            fake_op(crowd.tx[i], table, OP_READ, LOCK_COMMITTED, 0, i, NULL);
+            fake_op(crowd.tx[i], table, .operation = OP_READ, .lock = LOCK_COMMITTED, .key = i);
             assert_int_equal(
                 api_tx_execute(crowd.tx[i], API_COMMIT, 1000, crowd_done, &crowd.done[i]), 0);
         }
@@ -697,7 +708,7 @@ static uint32_t chosen(struct fake *fake, struct api_table *table, uint32_t key)
     uint32_t done = 0;
     uint32_t peer = 0;
     struct api_tx *tx = api_tx_start(fake->client);
-    assert_non_null(fake_op(tx, table, OP_INSERT, LOCK_EXCLUSIVE, 0, key, NULL));
+    assert_non_null(fake_op(tx, table, .operation = OP_INSERT, .lock = LOCK_EXCLUSIVE, .key = key));
     assert_int_equal(api_tx_execute(tx, API_COMMIT, 1000, fake_done, &done), 0);
     const uint32_t *words = fake_next(fake, GSN_TCSEIZEREQ, &peer);
     struct tcseizeref ref = {.sender_data = words[SIGNAL_HEAD_WORDS], .error = 219};

@@ -165,7 +165,9 @@ static void test_copy_of_another_history(void **state)
             dict_store_remove(source, id);
             source->table[id].version = 0;
         }
-        if (what == 1) put(1, 2, 7, 4, 3); /* The name of number 4 of the other node. */
+        if (what == 1)
+            put(.node = 1, .id = 2, .version = 7, .name = 4,
+                .columns = 3); /* The name of number 4 of the other node. */
         send_restart(2, START_SYSTEM_RESTART, 1, sequence_of(1));
         assert_true(online(2));
         assert_true(digest(1) == digest(2));

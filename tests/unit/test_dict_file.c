@@ -519,7 +519,8 @@ static void test_many_and_huge_tables(void **state)
     world_make_with(1, &config);
     assert_true(start_alone(true));
     for (uint32_t id = 1; id < TABLES; id++) {
-        put(1, id, 1 + id % 5, id, id % 20 == 0 ? 512 : 2);
+        put(.node = 1, .id = id, .version = 1 + id % 5, .name = id,
+            .columns = id % 20 == 0 ? 512 : 2);
         dict_at(1)->table[id].state = TABLE_ONLINE;
     }
     assert_true(create(TABLES, 3));

@@ -5,6 +5,8 @@
 #include "signals/program.h"
 #include "tests/unit/program_builder.h"
 
+#define ROWS 40u
+
 #define DEPTH_MAX  8u
 #define CASES_EACH 200u /* Filters on one set of rows. */
 
@@ -187,7 +189,7 @@ static void test_same_rows(void **state)
     sql = malloc(SQL_MAX);
     assert_non_null(sql);
     rng_seed(&rng, seed);
-    oracle_open(NULL);
+    oracle_open(ROWS, NULL);
     execute("PRAGMA case_sensitive_like = ON");
     table = builder_table(world.def);
     for (uint32_t i = 0; i < cases; i++) {

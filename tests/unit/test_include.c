@@ -204,7 +204,8 @@ static void test_before_the_end_of_the_takeover(void **state)
         traffic(60);
         uint32_t node = 1 + dice(3);
         struct trx idle = t_new(&w, CLIENT_TWO, 1 + node % 3);
-        t_op(&idle, 1, INFO(OP_WRITE, KEY_START | KEY_EXECUTE), 100, 7);
+        t_op(&idle, .api_op = 1, .info = INFO(OP_WRITE, KEY_START | KEY_EXECUTE), .key = 100,
+             .value = 7);
         step_n(40);
         die(node);
         actors_seat(0);
@@ -264,7 +265,8 @@ static void test_the_copy_waits(void **state)
     c_insert(&w, &late, 1, 10);
     die(2);
     w_pass(&w, 50);
-    t_op(&old, 1, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), 1, 20);
+    t_op(&old, .api_op = 1, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = 1,
+         .value = 20);
     w_run(&w);
     t_expect_keyconf(&old, 0);
     process_again(2);
@@ -272,7 +274,8 @@ static void test_the_copy_waits(void **state)
     include_at_others(2);
     w_pass(&w, 50);
     t_next(&late);
-    t_op(&late, 2, INFO(OP_INSERT, WRITE_ALL), 2, 30); /* At node 2 it is nothing. */
+    t_op(&late, .api_op = 2, .info = INFO(OP_INSERT, WRITE_ALL), .key = 2,
+         .value = 30); /* At node 2 it is nothing. */
     w_pass(&w, 20);
     t_expect_keyconf(&late, KEYCONF_COMMITTED);
     copy_order(2);
@@ -304,7 +307,7 @@ static void test_rows_that_are_not_there_yet(void **state)
     w_pass(&w, 50);
     for (uint32_t i = 0; i < FRAGMENTS * 4; i++) { /* The first rows of each fragment among them. */
         reader[i] = t_new(&w, CLIENT_TWO, 1);
-        t_op(&reader[i], 1, INFO(OP_READ, KEY_START | KEY_EXECUTE), 1 + i, 0);
+        t_op(&reader[i], .api_op = 1, .info = INFO(OP_READ, KEY_START | KEY_EXECUTE), .key = 1 + i);
     }
     w_run(&w);
     process_again(2);
@@ -318,7 +321,8 @@ static void test_rows_that_are_not_there_yet(void **state)
         for (uint32_t again = 0; again < 2; again++) { /* A deleted one is written anew. */
             bool gone = again == 1 && key % 3 == 1;
             t_next(&t);
-            t_op(&t, key, INFO(gone ? OP_INSERT : kinds[key % 3], WRITE_ALL), key, 1000 + key);
+            t_op(&t, .api_op = key, .info = INFO(gone ? OP_INSERT : kinds[key % 3], WRITE_ALL),
+                 .key = key, .value = 1000 + key);
             w_run(&w);
             while (c_take(&w, GSN_TRANSID_AI) != NULL)
                 continue;
@@ -351,9 +355,11 @@ static struct lqh_op *wait_at_node_1(struct trx *holder, struct trx *waiter)
         c_insert(&w, holder, key, key);
         t_next(holder);
         t_next(waiter);
-        t_op(holder, key, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), key, 1);
+        t_op(holder, .api_op = key, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = key,
+             .value = 1);
         w_run(&w);
-        t_op(waiter, key, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), key, 2);
+        t_op(waiter, .api_op = key, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = key,
+             .value = 2);
         w_run(&w);
         struct lqh_op *op = waiting_op(1);
         if (op != NULL) return op;
@@ -409,9 +415,9 @@ static void test_a_write_waits_without_the_node(void **state)
     save_rows(1);
     die(2);
     w_pass(&w, 50);
-    t_op(&holder, 1, INFO(OP_READ, KEY_START | KEY_EXECUTE), 1, 0);
+    t_op(&holder, .api_op = 1, .info = INFO(OP_READ, KEY_START | KEY_EXECUTE), .key = 1);
     w_run(&w);
-    t_op(&late, 2, INFO(OP_UPDATE, WRITE_ALL), 1, 99);
+    t_op(&late, .api_op = 2, .info = INFO(OP_UPDATE, WRITE_ALL), .key = 1, .value = 99);
     w_run(&w);
     process_again(2);
     assert_int_equal(own_gci, saved_gci);
@@ -475,9 +481,9 @@ static void test_a_late_insert_of_an_aborted_transaction(void **state)
         run_but(true, false);
     assert_true(w.n[3].in_words[1] > 0);
     t_next(&t);
-    t_op(&t, key, INFO(OP_DELETE, KEY_START | KEY_EXECUTE), key, 0);
+    t_op(&t, .api_op = key, .info = INFO(OP_DELETE, KEY_START | KEY_EXECUTE), .key = key);
     run_but(true, false);
-    t_op(&t, key, INFO(OP_INSERT, KEY_EXECUTE), key, 5);
+    t_op(&t, .api_op = key, .info = INFO(OP_INSERT, KEY_EXECUTE), .key = key, .value = 5);
     run_but(true, true);
     assert_true(w.n[3].in_words[4] > 0);
     t_rollback(&t);
@@ -534,7 +540,7 @@ static void test_outcome_of_a_node_lost_before(void **state)
     memset(actors, 0, sizeof actors);
     struct trx t = t_new(&w, CLIENT, 1);
     t.transid2 = CLIENT << 8;
-    t_op(&t, 1, INFO(OP_WRITE, WRITE_ALL), 1, 10);
+    t_op(&t, .api_op = 1, .info = INFO(OP_WRITE, WRITE_ALL), .key = 1, .value = 10);
     w_pass(&w, 20);
     die(1);
     w_pass(&w, 50);

@@ -49,7 +49,7 @@ static void tell_ids(void)
 
 static void begin_round(void)
 {
-    oracle_open(add_indexes);
+    oracle_open(ROWS, add_indexes);
     execute("CREATE TABLE ids (idk INTEGER PRIMARY KEY, rid)");
     draw_rows();
     tell_ids();

@@ -141,17 +141,25 @@ static void run_all(struct world *world, uint64_t now)
     } while (executed > 0);
 }
 
-static uint32_t make_signal(uint32_t *words, uint32_t gsn, uint32_t receiver, uint32_t sender,
-                            uint32_t value, uint32_t hops)
+struct signal_step {
+    uint32_t gsn;
+    uint32_t receiver;
+    uint32_t sender;
+    uint32_t value;
+    uint32_t hops;
+};
+
+static uint32_t make_signal_step(uint32_t *words, const struct signal_step *step)
 {
-    words[0] = signal_kind(gsn, 2, 0, PRIO_B, 7);
-    words[1] = receiver;
-    words[2] = sender;
+    words[0] = signal_kind(step->gsn, 2, 0, PRIO_B, 7);
+    words[1] = step->receiver;
+    words[2] = step->sender;
     words[3] = 6;
-    words[4] = value;
-    words[5] = hops;
+    words[4] = step->value;
+    words[5] = step->hops;
     return 6;
 }
+#define make_signal(words, ...) make_signal_step((words), &(struct signal_step){__VA_ARGS__})
 
 static void order_is_kept(void **state)
 {
@@ -305,17 +313,20 @@ static void border_guard(void **state)
     uint32_t qmgr = world->first->block.ref;
     node_link_up(world->node, 0, 9, FROM_API, 3);
 
-    uint32_t count = make_signal(words, GSN_TOY_B, qmgr, block_ref(9, BLOCK_API, 1), 1, 0);
+    uint32_t count = make_signal(words, .gsn = GSN_TOY_B, .receiver = qmgr,
+                                 .sender = block_ref(9, BLOCK_API, 1), .value = 1);
     assert_true(node_deliver(world->node, 0, 9, 3, words, count));
     run_all(world, 1);
     assert_int_equal(world->first->count, 1);
 
     /* A forged sender. */
-    make_signal(words, GSN_TOY_B, qmgr, block_ref(8, BLOCK_API, 1), 1, 0);
+    make_signal(words, .gsn = GSN_TOY_B, .receiver = qmgr, .sender = block_ref(8, BLOCK_API, 1),
+                .value = 1);
     assert_false(node_deliver(world->node, 0, 9, 3, words, count));
     assert_int_equal(world->fake.closed_peer, 9);
     /* The link is condemned: even a good signal is dropped until it comes back with a new epoch. */
-    make_signal(words, GSN_TOY_B, qmgr, block_ref(9, BLOCK_API, 1), 1, 0);
+    make_signal(words, .gsn = GSN_TOY_B, .receiver = qmgr, .sender = block_ref(9, BLOCK_API, 1),
+                .value = 1);
     assert_false(node_deliver(world->node, 0, 9, 3, words, count));
 
     struct {
@@ -337,7 +348,8 @@ static void border_guard(void **state)
     for (uint32_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         world->fake.closed_peer = 0;
         node_link_up(world->node, 0, 9, FROM_API, 10 + i);
-        make_signal(words, bad[i].gsn, bad[i].receiver, block_ref(9, BLOCK_API, 1), 1, 0);
+        make_signal(words, .gsn = bad[i].gsn, .receiver = bad[i].receiver,
+                    .sender = block_ref(9, BLOCK_API, 1), .value = 1);
         words[0] = signal_kind(bad[i].gsn, bad[i].kind_words, 0, PRIO_B, 0);
         words[3] = 4 + bad[i].kind_words;
         node_deliver(world->node, 0, 9, 10 + i, words, words[3]);
@@ -356,8 +368,8 @@ static void old_epoch_is_dropped_and_link_down_comes_last(void **state)
     uint32_t words[8];
     node_link_up(world->node, 1, 2, FROM_DATA, 1);
     run_all(world, 1);
-    uint32_t count =
-        make_signal(words, GSN_TOY_B, world->second->block.ref, block_ref(2, BLOCK_QMGR, 0), 1, 0);
+    uint32_t count = make_signal(words, .gsn = GSN_TOY_B, .receiver = world->second->block.ref,
+                                 .sender = block_ref(2, BLOCK_QMGR, 0), .value = 1);
     assert_true(node_deliver(world->node, 1, 2, 1, words, count));
     node_link_down(world->node, 1, 2, 1);
     /* Thread 2 has the signal and the report; QMGR must not know all before thread 2 has run. */
@@ -387,8 +399,8 @@ static void full_queues_are_a_failure_of_the_node(void **state)
     uint32_t words[8];
     node_link_up(world->node, 1, 2, FROM_DATA, 1);
     run_all(world, 1);
-    uint32_t count =
-        make_signal(words, GSN_TOY_B, world->first->block.ref, block_ref(2, BLOCK_QMGR, 0), 1, 0);
+    uint32_t count = make_signal(words, .gsn = GSN_TOY_B, .receiver = world->first->block.ref,
+                                 .sender = block_ref(2, BLOCK_QMGR, 0), .value = 1);
     if (setjmp(world->fake.on_fail) == 0) {
         for (;;)
             assert_true(node_deliver(world->node, 1, 2, 1, words, count));
@@ -413,8 +425,8 @@ static void every_queue_may_overflow(void **state)
     node_link_up(world->node, 1, 2, FROM_DATA, 1);
     run_all(world, 1);
     for (uint32_t i = 0; i < 10; i++) {
-        uint32_t count = make_signal(words, GSN_TOY_B, world->first->block.ref,
-                                     block_ref(2, BLOCK_QMGR, 0), 1, 0);
+        uint32_t count = make_signal(words, .gsn = GSN_TOY_B, .receiver = world->first->block.ref,
+                                     .sender = block_ref(2, BLOCK_QMGR, 0), .value = 1);
         words[0] = signal_kind(GSN_TOY_B, 2, 0, PRIO_A, 0);
         assert_true(node_deliver(world->node, 1, 2, 1, words, count));
     }

@@ -356,7 +356,9 @@ static void change_key(uint32_t index, uint32_t key, bool remove)
     }
     struct tup_change_req req = request(&rows, 1, &key, 1, pairs, at);
     if (req.row != ROW_NONE)
-        assert_int_equal(lock_row(&rows, 1, 1, req.row, LOCK_EXCLUSIVE, true, 0, &lock), 0);
+        assert_int_equal(lock_row(&rows, .trans = 1, .op = 1, .row = req.row,
+                                  .mode = LOCK_EXCLUSIVE, .nowait = true, .lock = &lock),
+                         0);
     uint32_t error =
         remove ? tup_delete(rows.tup, &req, &changed) : tup_write(rows.tup, &req, &changed);
     if (error != 0) {

@@ -50,7 +50,9 @@ static void change(uint32_t key, bool remove, uint32_t gci)
     uint32_t lock = REF_NONE;
     struct tup_change_req req = request(&world, 1, &key, 1, pairs, 2);
     if (req.row != ROW_NONE)
-        assert_int_equal(lock_row(&world, 1, 1, req.row, LOCK_EXCLUSIVE, true, 0, &lock), 0);
+        assert_int_equal(lock_row(&world, .trans = 1, .op = 1, .row = req.row,
+                                  .mode = LOCK_EXCLUSIVE, .nowait = true, .lock = &lock),
+                         0);
     assert_int_equal(
         remove ? tup_delete(world.tup, &req, &changed) : tup_write(world.tup, &req, &changed), 0);
     tup_commit(world.tup, changed.change, gci);

@@ -68,22 +68,30 @@ static uint32_t row_words(uint32_t page, uint32_t row, uint32_t longest)
     return (page * 31u + row * 7u) % longest;
 }
 
-static void write_file(struct machine *m, struct lcp_file *file, uint32_t seq, uint32_t pages,
-                       uint32_t rows, uint32_t longest, uint64_t noise)
+struct written_file {
+    uint32_t seq;
+    uint32_t pages;
+    uint32_t rows;
+    uint32_t longest;
+    uint64_t noise;
+};
+
+static void write_file_step(struct machine *m, struct lcp_file *file,
+                            const struct written_file *step)
 {
     struct rng rng;
-    rng_seed(&rng, noise);
+    rng_seed(&rng, step->noise);
     file->head = (struct lcp_data_head){
-        .ident = ident, .seq = seq, .which = 255, .start_gci = 9, .lcp_id = seq};
+        .ident = ident, .seq = step->seq, .which = 255, .start_gci = 9, .lcp_id = step->seq};
     m->writer.out = m->out;
     lcp_writer_begin(&m->writer, &file->head);
-    for (uint32_t p = 0; p < pages; p++) {
+    for (uint32_t p = 0; p < step->pages; p++) {
         lcp_writer_page(&m->writer, p * 3u, p % 2u != 0);
-        for (uint32_t r = 0; r < rows; r++) {
+        for (uint32_t r = 0; r < step->rows; r++) {
             uint32_t *room = lcp_writer_room(&m->writer);
-            uint32_t words = row_words(p, r, longest);
+            uint32_t words = row_words(p, r, step->longest);
             for (uint32_t w = 0; w < words; w++)
-                room[w] = noise != 0 ? (uint32_t)rng_next(&rng) : p * 1000u + r;
+                room[w] = step->noise != 0 ? (uint32_t)rng_next(&rng) : p * 1000u + r;
             lcp_writer_row(&m->writer, r * 2u, 100u + p, words);
             if (lcp_writer_full(&m->writer)) lcp_writer_flush(&m->writer);
         }
@@ -100,6 +108,7 @@ static void write_file(struct machine *m, struct lcp_file *file, uint32_t seq, u
     assert_int_equal(file->size % LCP_ALIGN, 0);
     assert_true(file->size < FILE_MAX - LCP_OUT_ROOM);
 }
+#define write_file(m, file, ...) write_file_step((m), (file), &(struct written_file){__VA_ARGS__})
 
 /* Reads `size` bytes in pieces; LCP_GOOD and how many rows, or what is wrong. */
 static enum lcp_fault read_file(struct machine *m, const uint8_t *bytes, uint32_t size,
@@ -138,7 +147,8 @@ static void test_round_trip(void **state)
     for (uint32_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct lcp_file file;
         uint64_t rows;
-        write_file(m, &file, 5, cases[c].pages, cases[c].rows, cases[c].longest, cases[c].noise);
+        write_file(m, &file, .seq = 5, .pages = cases[c].pages, .rows = cases[c].rows,
+                   .longest = cases[c].longest, .noise = cases[c].noise);
         for (uint32_t piece = 1; piece <= file.size; piece = piece * 37u + 1u) {
             assert_int_equal(read_file(m, file.bytes, file.size, piece, &file.result, &rows),
                              LCP_GOOD);
@@ -183,7 +193,7 @@ static void test_rows_come_back(void **state)
     enum lcp_fault fault;
     uint32_t page = 0;
     uint32_t row = 0;
-    write_file(m, &file, 5, 30, 100, 50, 0);
+    write_file(m, &file, .seq = 5, .pages = 30, .rows = 100, .longest = 50);
     m->reader.ident = &ident;
     m->reader.expect = &file.result;
     lcp_reader_begin(&m->reader);
@@ -216,7 +226,7 @@ static void test_every_flip_is_noticed(void **state)
     struct machine *m = *state;
     struct lcp_file file;
     uint64_t rows;
-    write_file(m, &file, 5, 12, 100, 30, 0);
+    write_file(m, &file, .seq = 5, .pages = 12, .rows = 100, .longest = 30);
     assert_true(file.result.blocks > 2);
     for (uint32_t at = 0; at < file.size; at++) {
         uint8_t bit = (uint8_t)(1u << (at * 5u + at / 8u) % 8u);
@@ -234,7 +244,7 @@ static void test_every_cut_is_noticed(void **state)
     struct machine *m = *state;
     struct lcp_file file;
     uint64_t rows;
-    write_file(m, &file, 5, 12, 100, 30, 0);
+    write_file(m, &file, .seq = 5, .pages = 12, .rows = 100, .longest = 30);
     for (uint32_t size = 0; size < file.size; size++)
         assert_int_not_equal(read_file(m, file.bytes, size, 65536, &file.result, &rows), LCP_GOOD);
     uint8_t *longer = calloc(1, file.size + LCP_ALIGN);
@@ -255,9 +265,10 @@ static void test_swaps_are_noticed(void **state)
     struct lcp_file b;
     struct lcp_file c;
     uint64_t rows;
-    write_file(m, &a, 5, 12, 100, 30, 0);
-    write_file(m, &b, 6, 12, 100, 30, 0);
-    write_file(m, &c, 5, 11, 100, 30, 0); /* The same name from a former life. */
+    write_file(m, &a, .seq = 5, .pages = 12, .rows = 100, .longest = 30);
+    write_file(m, &b, .seq = 6, .pages = 12, .rows = 100, .longest = 30);
+    write_file(m, &c, .seq = 5, .pages = 11, .rows = 100,
+               .longest = 30); /* The same name from a former life. */
     assert_int_equal(read_file(m, b.bytes, b.size, 65536, &a.result, &rows), LCP_OTHER_FILE);
     assert_int_equal(read_file(m, c.bytes, c.size, 65536, &a.result, &rows), LCP_OTHER_FILE);
     assert_int_equal(a.size, b.size);
@@ -389,7 +400,7 @@ static void test_tool(void **state)
     assert_non_null(mkdtemp(directory));
     snprintf(path, sizeof path, "%s/T7F4.5.data", directory);
     assert_int_not_equal(run_tool(path), 0);
-    write_file(m, &file, 5, 12, 100, 30, 0);
+    write_file(m, &file, .seq = 5, .pages = 12, .rows = 100, .longest = 30);
     put_file(path, file.bytes, file.size);
     assert_int_equal(run_tool(path), 0);
     file.bytes[file.size / 2u] ^= 4;

@@ -163,7 +163,9 @@ static struct held change_begin(uint32_t trans, uint32_t key, bool remove)
     uint32_t lock = REF_NONE;
     struct tup_change_req req = request(&live, trans, &key, 1, pairs, make_pairs(pairs));
     if (req.row != ROW_NONE)
-        assert_int_equal(lock_row(&live, trans, 1, req.row, LOCK_EXCLUSIVE, true, 0, &lock), 0);
+        assert_int_equal(lock_row(&live, .trans = trans, .op = 1, .row = req.row,
+                                  .mode = LOCK_EXCLUSIVE, .nowait = true, .lock = &lock),
+                         0);
     uint32_t error =
         remove ? tup_delete(live.tup, &req, &changed) : tup_write(live.tup, &req, &changed);
     if (error != 0) {

@@ -58,25 +58,32 @@ static struct mc_cache *open_cache(bool no_eviction)
     return cache;
 }
 
-static enum mc_status execute(struct mc_cache *cache, enum mc_command command, uint32_t key,
-                              uint32_t size, uint32_t now)
+struct cache_step {
+    enum mc_command command;
+    uint32_t key;
+    uint32_t size;
+    uint32_t now;
+};
+
+static enum mc_status execute_step(struct mc_cache *cache, const struct cache_step *step)
 {
-    struct mc_request request = {.command = command, .want_value = true};
-    request.key_size = (uint8_t)snprintf(request.key, sizeof request.key, "key:%u", key);
-    if (command != MC_GET && command != MC_DELETE) {
-        request.value = mc_value_create(size);
+    struct mc_request request = {.command = step->command, .want_value = true};
+    request.key_size = (uint8_t)snprintf(request.key, sizeof request.key, "key:%u", step->key);
+    if (step->command != MC_GET && step->command != MC_DELETE) {
+        request.value = mc_value_create(step->size);
         assert_non_null(request.value);
-        memset(request.value->bytes, 'v', size);
+        memset(request.value->bytes, 'v', step->size);
     }
-    mc_cache_execute(cache, &request, now);
+    mc_cache_execute(cache, &request, step->now);
     enum mc_status status = request.result.status;
     mc_request_clear(&request);
     return status;
 }
+#define execute(cache, ...) execute_step((cache), &(struct cache_step){__VA_ARGS__})
 
 static bool is_there(struct mc_cache *cache, uint32_t key, uint32_t now)
 {
-    return execute(cache, MC_GET, key, 0, now) == MC_OK;
+    return execute(cache, .command = MC_GET, .key = key, .now = now) == MC_OK;
 }
 
 static struct mc_cache_figures figures_of(struct mc_cache *cache)
@@ -93,14 +100,16 @@ static void test_limit_is_kept(void **state)
     (void)state;
     struct mc_cache *cache = open_cache(false);
     for (uint32_t i = 0; i < 50000; i++) {
-        assert_int_equal(execute(cache, MC_SET, i, i % 3000, NOW + i / 1000), MC_OK);
+        assert_int_equal(
+            execute(cache, .command = MC_SET, .key = i, .size = i % 3000, .now = NOW + i / 1000),
+            MC_OK);
         if (i % 100 == 0) assert_true(figures_of(cache).bytes <= LIMIT);
     }
     struct mc_cache_figures figures = figures_of(cache);
     assert_int_equal(figures.items + figures.evictions, 50000);
     assert_true(figures.bytes > LIMIT - 4000);
     for (uint32_t i = 0; i < 100; i++) /* Many small ones need larger tables. */
-        assert_int_equal(execute(cache, MC_SET, 100 + i, 0, NOW), MC_OK);
+        assert_int_equal(execute(cache, .command = MC_SET, .key = 100 + i, .now = NOW), MC_OK);
     mc_cache_free(cache);
 }
 
@@ -111,11 +120,14 @@ static void test_least_recently_used_goes(void **state)
     struct mc_cache *cache = open_cache(false);
     uint32_t now = NOW;
     for (uint32_t i = 0; i < 10; i++)
-        assert_int_equal(execute(cache, MC_SET, i, LIMIT / 11, now++), MC_OK);
+        assert_int_equal(
+            execute(cache, .command = MC_SET, .key = i, .size = LIMIT / 11, .now = now++), MC_OK);
     assert_true(is_there(cache, 0, now++));
-    assert_int_equal(execute(cache, MC_ADD, 1, 1, now++), MC_NOT_STORED);
+    assert_int_equal(execute(cache, .command = MC_ADD, .key = 1, .size = 1, .now = now++),
+                     MC_NOT_STORED);
     for (uint32_t i = 10; i < 18; i++)
-        assert_int_equal(execute(cache, MC_SET, i, LIMIT / 11, now++), MC_OK);
+        assert_int_equal(
+            execute(cache, .command = MC_SET, .key = i, .size = LIMIT / 11, .now = now++), MC_OK);
     for (uint32_t i = 0; i < 18; i++)
         assert_int_equal(is_there(cache, i, now), i < 2 || i >= 10);
     assert_int_equal(figures_of(cache).evictions, 8);
@@ -128,11 +140,14 @@ static void test_order_within_a_second(void **state)
     (void)state;
     struct mc_cache *cache = open_cache(false);
     for (uint32_t i = 0; i < 10; i++)
-        assert_int_equal(execute(cache, MC_SET, i, LIMIT / 11, NOW), MC_OK);
+        assert_int_equal(
+            execute(cache, .command = MC_SET, .key = i, .size = LIMIT / 11, .now = NOW), MC_OK);
     for (uint32_t i = 0; i < 10; i++) /* 0, 3, 6, 9, 2, ... */
         assert_true(is_there(cache, i * 3 % 10, NOW));
     for (uint32_t i = 0; i < 10; i++) {
-        assert_int_equal(execute(cache, MC_SET, 10 + i, LIMIT / 11, NOW), MC_OK);
+        assert_int_equal(
+            execute(cache, .command = MC_SET, .key = 10 + i, .size = LIMIT / 11, .now = NOW),
+            MC_OK);
         assert_int_equal(figures_of(cache).evictions, i + 1);
         assert_false(is_there(cache, i * 3 % 10, NOW));
     }
@@ -145,7 +160,8 @@ static void test_newest_stays(void **state)
     (void)state;
     struct mc_cache *cache = open_cache(false);
     for (uint32_t i = 0; i < 5000; i++) {
-        assert_int_equal(execute(cache, MC_SET, i, 1000, NOW), MC_OK);
+        assert_int_equal(execute(cache, .command = MC_SET, .key = i, .size = 1000, .now = NOW),
+                         MC_OK);
         assert_true(is_there(cache, i, NOW));
     }
     mc_cache_free(cache);
@@ -156,14 +172,18 @@ static void test_large_values(void **state)
     (void)state;
     struct mc_cache *cache = open_cache(false);
     for (uint32_t i = 0; i < 100; i++)
-        execute(cache, MC_SET, i, 100, NOW);
-    assert_int_equal(execute(cache, MC_SET, 200, LIMIT - 1000, NOW), MC_OK);
+        execute(cache, .command = MC_SET, .key = i, .size = 100, .now = NOW);
+    assert_int_equal(
+        execute(cache, .command = MC_SET, .key = 200, .size = LIMIT - 1000, .now = NOW), MC_OK);
     assert_true(is_there(cache, 200, NOW));
-    assert_int_equal(execute(cache, MC_SET, 201, LIMIT, NOW), MC_NO_MEMORY);
+    assert_int_equal(execute(cache, .command = MC_SET, .key = 201, .size = LIMIT, .now = NOW),
+                     MC_NO_MEMORY);
     assert_true(is_there(cache, 200, NOW));
-    assert_int_equal(execute(cache, MC_APPEND, 200, 1000, NOW), MC_NO_MEMORY);
+    assert_int_equal(execute(cache, .command = MC_APPEND, .key = 200, .size = 1000, .now = NOW),
+                     MC_NO_MEMORY);
     assert_true(is_there(cache, 200, NOW));
-    assert_int_equal(execute(cache, MC_SET, 200, LIMIT, NOW), MC_NO_MEMORY);
+    assert_int_equal(execute(cache, .command = MC_SET, .key = 200, .size = LIMIT, .now = NOW),
+                     MC_NO_MEMORY);
     assert_false(is_there(cache, 200, NOW)); /* Not the value that was to be replaced. */
     mc_cache_free(cache);
 }
@@ -181,7 +201,8 @@ static void test_expired_are_reclaimed(void **state)
         mc_cache_execute(cache, &request, NOW);
         mc_request_clear(&request);
     }
-    assert_int_equal(execute(cache, MC_SET, 1, LIMIT / 2, NOW + 1), MC_OK);
+    assert_int_equal(execute(cache, .command = MC_SET, .key = 1, .size = LIMIT / 2, .now = NOW + 1),
+                     MC_OK);
     struct mc_cache_figures figures = figures_of(cache);
     assert_int_equal(figures.evictions, 0);
     assert_true(figures.reclaimed >= 5);
@@ -193,13 +214,15 @@ static void test_no_eviction(void **state)
     (void)state;
     struct mc_cache *cache = open_cache(true);
     uint32_t stored = 0;
-    while (execute(cache, MC_ADD, stored, 5000, NOW) == MC_OK)
+    while (execute(cache, .command = MC_ADD, .key = stored, .size = 5000, .now = NOW) == MC_OK)
         stored++;
     assert_true(stored > 150);
-    assert_int_equal(execute(cache, MC_ADD, stored, 5000, NOW), MC_NO_MEMORY);
-    assert_int_equal(execute(cache, MC_REPLACE, 0, 50000, NOW), MC_NO_MEMORY);
-    assert_int_equal(execute(cache, MC_APPEND, 0, 50000, NOW), MC_NO_MEMORY);
-    assert_int_equal(execute(cache, MC_REPLACE, 0, 4000, NOW), MC_OK);
+    assert_int_equal(execute(cache, .command = MC_ADD, .key = stored, .size = 5000, .now = NOW),
+                     MC_NO_MEMORY);
+    assert_int_equal(execute(cache, .command = MC_REPLACE, .size = 50000, .now = NOW),
+                     MC_NO_MEMORY);
+    assert_int_equal(execute(cache, .command = MC_APPEND, .size = 50000, .now = NOW), MC_NO_MEMORY);
+    assert_int_equal(execute(cache, .command = MC_REPLACE, .size = 4000, .now = NOW), MC_OK);
     for (uint32_t i = 0; i < stored; i++)
         assert_true(is_there(cache, i, NOW));
     struct mc_request create = {.command = MC_INCREMENT, .key_size = 250, .create = true};

@@ -411,51 +411,60 @@ static void pipeline(void **state)
 }
 
 /* `prefix`, and as many bytes, with a blank after each `word`-th one, as there are in all. */
-static void assert_long(const char *prefix, uint32_t size, uint32_t word, uint32_t line_max,
-                        bool closed)
+struct long_line {
+    const char *prefix;
+    uint32_t size;
+    uint32_t word;
+    uint32_t line_max;
+    bool closed;
+};
+
+static void assert_long_line(const struct long_line *step)
 {
-    char *bytes = malloc(size + 1);
+    char *bytes = malloc(step->size + 1);
 
     assert_non_null(bytes);
-    for (uint32_t at = 0; at < size; at++)
-        bytes[at] = at % word == 0 ? ' ' : 'x';
-    memcpy(bytes, prefix, strlen(prefix));
+    for (uint32_t at = 0; at < step->size; at++)
+        bytes[at] = at % step->word == 0 ? ' ' : 'x';
+    memcpy(bytes, step->prefix, strlen(step->prefix));
     for (uint32_t ended = 0; ended < 2; ended++) {
-        bytes[size] = '\n';
-        for (uint32_t piece = 1; piece <= size + 1; piece += 1 + piece * 7) {
+        bytes[step->size] = '\n';
+        for (uint32_t piece = 1; piece <= step->size + 1; piece += 1 + piece * 7) {
             struct mc_script script;
             mc_script_begin(&script);
-            script.parser.line_max = line_max;
+            script.parser.line_max = step->line_max;
             script.piece = piece_of;
             script.context = &piece;
             script.silent = true;
-            mc_script_run(&script, bytes, size + ended);
+            mc_script_run(&script, bytes, step->size + ended);
             assert_null(script.broken);
-            assert_int_equal(script.closed, closed);
-            assert_true(closed || (script.requests > 0) == (ended > 0));
+            assert_int_equal(script.closed, step->closed);
+            assert_true(step->closed || (script.requests > 0) == (ended > 0));
             mc_script_end(&script);
         }
     }
     free(bytes);
 }
+#define assert_long(...) assert_long_line(&(struct long_line){__VA_ARGS__})
 
 static void long_lines(void **state)
 {
     (void)state;
-    assert_long("x", 2048, 10, 0, false);
-    assert_long("x", 2049, 10, 0, true);
-    assert_long("set", 2049, 10, 0, true);
-    assert_long("mg ", 2049, 10, 0, true);
-    assert_long("getx", 2049, 10, 0, true);
-    assert_long("get ", 2049, 10, 0, false);
-    assert_long("   gets ", 4000, 300, 0, false); /* A key is too long, the line is not. */
-    assert_long("gat 0 ", 10000, 5, 0, false);
-    assert_long("gats 0 ", 10000, 5, 0, false);
-    assert_long("get ", 10000, 5, 10000, false);
-    assert_long("get ", 10001, 5, 10000, true);
-    assert_long("get ", 1024 * 1024, 100, 0, false);
-    assert_long("get ", 1024 * 1024 + 1, 100, 0, true);
-    assert_long(" ", 2049, 1, 0, true);
+    assert_long(.prefix = "x", .size = 2048, .word = 10);
+    assert_long(.prefix = "x", .size = 2049, .word = 10, .closed = true);
+    assert_long(.prefix = "set", .size = 2049, .word = 10, .closed = true);
+    assert_long(.prefix = "mg ", .size = 2049, .word = 10, .closed = true);
+    assert_long(.prefix = "getx", .size = 2049, .word = 10, .closed = true);
+    assert_long(.prefix = "get ", .size = 2049, .word = 10);
+    assert_long(.prefix = "   gets ", .size = 4000,
+                .word = 300); /* A key is too long, the line is not. */
+    assert_long(.prefix = "gat 0 ", .size = 10000, .word = 5);
+    assert_long(.prefix = "gats 0 ", .size = 10000, .word = 5);
+    assert_long(.prefix = "get ", .size = 10000, .word = 5, .line_max = 10000);
+    assert_long(.prefix = "get ", .size = 10001, .word = 5, .line_max = 10000, .closed = true);
+    assert_long(.prefix = "get ", .size = 1024 * 1024, .word = 100);
+    assert_long(.prefix = "get ", .size = 1024 * 1024 + 1, .word = 100, .closed = true);
+    assert_long(.prefix = " ", .size = 2049, .word = 1, .closed = true);
 }
 
 /* Bytes are asked for only as many as the value has. */

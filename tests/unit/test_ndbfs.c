@@ -215,21 +215,29 @@ static uint32_t open_good(struct rig *rig, const char *name, uint32_t flags)
     return answer->file;
 }
 
-static uint32_t give_write(struct rig *rig, uint32_t file, uint64_t offset, uint8_t *memory,
-                           uint32_t bytes, uint32_t flags)
-{
-    struct fs_piece piece = fs_piece_of(&asker(rig)->block, memory, bytes);
-    fs_write(&asker(rig)->block, rig->next, file, offset, &piece, 1, flags);
-    return rig->next++;
-}
+struct data_step {
+    uint32_t file;
+    uint64_t offset;
+    uint8_t *memory;
+    uint32_t bytes;
+    uint32_t flags;
+};
 
-static uint32_t give_read(struct rig *rig, uint32_t file, uint64_t offset, uint8_t *memory,
-                          uint32_t bytes, uint32_t flags)
+static uint32_t give_write_step(struct rig *rig, const struct data_step *step)
 {
-    struct fs_piece piece = fs_piece_of(&asker(rig)->block, memory, bytes);
-    fs_read(&asker(rig)->block, rig->next, file, offset, &piece, 1, flags);
+    struct fs_piece piece = fs_piece_of(&asker(rig)->block, step->memory, step->bytes);
+    fs_write(&asker(rig)->block, rig->next, step->file, step->offset, &piece, 1, step->flags);
     return rig->next++;
 }
+#define give_write(rig, ...) give_write_step((rig), &(struct data_step){__VA_ARGS__})
+
+static uint32_t give_read_step(struct rig *rig, const struct data_step *step)
+{
+    struct fs_piece piece = fs_piece_of(&asker(rig)->block, step->memory, step->bytes);
+    fs_read(&asker(rig)->block, rig->next, step->file, step->offset, &piece, 1, step->flags);
+    return rig->next++;
+}
+#define give_read(rig, ...) give_read_step((rig), &(struct data_step){__VA_ARGS__})
 
 static uint32_t give_append(struct rig *rig, uint32_t file, uint8_t *memory, uint32_t bytes,
                             uint32_t flags)
@@ -251,14 +259,21 @@ static uint32_t give_close(struct rig *rig, uint32_t file)
     return rig->next++;
 }
 
-static void expect(struct rig *rig, uint32_t sender_data, uint32_t gsn, uint32_t error,
-                   uint32_t flags)
+struct expected {
+    uint32_t sender_data;
+    uint32_t gsn;
+    uint32_t error;
+    uint32_t flags;
+};
+
+static void expect_answer(struct rig *rig, const struct expected *step)
 {
-    const struct answer *answer = wait_for(rig, sender_data);
-    assert_int_equal(answer->gsn, gsn);
-    assert_int_equal(answer->error, error);
-    assert_int_equal(answer->flags, flags);
+    const struct answer *answer = wait_for(rig, step->sender_data);
+    assert_int_equal(answer->gsn, step->gsn);
+    assert_int_equal(answer->error, step->error);
+    assert_int_equal(answer->flags, step->flags);
 }
+#define expect(rig, ...) expect_answer((rig), &(struct expected){__VA_ARGS__})
 
 #define FRESH (FS_READ | FS_WRITE | FS_CREATE)
 
@@ -281,37 +296,43 @@ static void test_life_of_a_file(void **state)
         assert_int_equal(answer->value, 0);
         answer = wait_for(&rig, give_append(&rig, file, me->page[1], 50, 0));
         assert_int_equal(answer->value, 600);
-        expect(&rig, give_read(&rig, file, 490, me->page[2], 160, 0), GSN_FSREADCONF, 0, 0);
+        expect(&rig,
+               .sender_data = give_read(&rig, .file = file, .offset = 490, .memory = me->page[2],
+                                        .bytes = 160),
+               .gsn = GSN_FSREADCONF);
         assert_int_equal(me->page[2][9], 'a');
         assert_int_equal(me->page[2][10], 'b');
-        expect(&rig, give_read(&rig, file, 600, me->page[2], 51, 0), GSN_FSREADREF,
-               ERR_FILE_SHORT_READ, 0);
-        answer = wait_for(&rig, give_read(&rig, file, 600, me->page[2], 51, FS_PARTIAL));
+        expect(&rig,
+               .sender_data =
+                   give_read(&rig, .file = file, .offset = 600, .memory = me->page[2], .bytes = 51),
+               .gsn = GSN_FSREADREF, .error = ERR_FILE_SHORT_READ);
+        answer = wait_for(&rig, give_read(&rig, .file = file, .offset = 600, .memory = me->page[2],
+                                          .bytes = 51, .flags = FS_PARTIAL));
         assert_int_equal(answer->bytes, 50);
         fs_preallocate(&me->block, rig.next, file, 40u << 20, FS_ZERO); /* In three steps. */
-        expect(&rig, rig.next++, GSN_FSPREALLOCATECONF, 0, 0);
+        expect(&rig, .sender_data = rig.next++, .gsn = GSN_FSPREALLOCATECONF);
         answer = wait_for(&rig, give_append(&rig, file, me->run, 262144, 0));
         assert_int_equal(answer->value, 40u << 20);
         fs_truncate(&me->block, rig.next, file, 100);
-        expect(&rig, rig.next++, GSN_FSTRUNCATECONF, 0, 0);
-        expect(&rig, give_sync(&rig, file), GSN_FSSYNCCONF, 0, 0);
+        expect(&rig, .sender_data = rig.next++, .gsn = GSN_FSTRUNCATECONF);
+        expect(&rig, .sender_data = give_sync(&rig, file), .gsn = GSN_FSSYNCCONF);
         assert_int_equal(sim_disk_unsynced(rig.disk), 0);
-        expect(&rig, give_close(&rig, file), GSN_FSCLOSECONF, 0, 0);
-        expect(&rig, give_sync(&rig, file), GSN_FSSYNCREF, ERR_FILE_PARAMETER,
-               0); /* A stale reference. */
+        expect(&rig, .sender_data = give_close(&rig, file), .gsn = GSN_FSCLOSECONF);
+        expect(&rig, .sender_data = give_sync(&rig, file), .gsn = GSN_FSSYNCREF,
+               .error = ERR_FILE_PARAMETER); /* A stale reference. */
         fs_rename(&me->block, rig.next, "D1/log.1", "D1/log.2", 0);
-        expect(&rig, rig.next++, GSN_FSRENAMECONF, 0, 0);
+        expect(&rig, .sender_data = rig.next++, .gsn = GSN_FSRENAMECONF);
         answer = open_wait(&rig, "D1/log.1", FS_READ);
         assert_int_equal(answer->error, ERR_FILE_MISSING);
         assert_string_equal(answer->name, "D1/log.1");
         answer = open_wait(&rig, "D1/log.2", FS_READ);
         assert_int_equal(answer->value, 100);
-        expect(&rig, give_close(&rig, answer->file), GSN_FSCLOSECONF, 0, 0);
+        expect(&rig, .sender_data = give_close(&rig, answer->file), .gsn = GSN_FSCLOSECONF);
         fs_list(&me->block, rig.next, "D1", NULL);
         assert_int_equal(wait_for(&rig, rig.next)->bytes, 1);
         assert_string_equal(me->answer[rig.next++].name, "log.2");
         fs_remove(&me->block, rig.next, "", FS_TREE);
-        expect(&rig, rig.next++, GSN_FSREMOVECONF, 0, 0);
+        expect(&rig, .sender_data = rig.next++, .gsn = GSN_FSREMOVECONF);
         assert_false(sim_disk_exists(rig.disk, "D1"));
         rig_drop(&rig);
     }
@@ -338,43 +359,54 @@ static void test_wrong_requests(void **state)
     for (uint32_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(open_wait(&rig, bad[i], FRESH)->error, ERR_FILE_PATH);
         fs_remove(&me->block, rig.next, bad[i], 0);
-        expect(&rig, rig.next++, GSN_FSREMOVEREF, ERR_FILE_PATH, 0);
+        expect(&rig, .sender_data = rig.next++, .gsn = GSN_FSREMOVEREF, .error = ERR_FILE_PATH);
     }
     assert_int_equal(open_wait(&rig, "a", FS_READ | FS_CREATE)->error, ERR_FILE_PARAMETER);
     assert_int_equal(open_wait(&rig, "a", FS_WRITE | FS_EXCLUSIVE)->error, ERR_FILE_PARAMETER);
     assert_int_equal(open_wait(&rig, "a", 0)->error, ERR_FILE_PARAMETER);
     assert_int_equal(open_wait(&rig, "a", FRESH | 1u << 30)->error, ERR_FILE_PARAMETER);
     fs_rename(&me->block, rig.next, "a", "a/b", 0);
-    expect(&rig, rig.next++, GSN_FSRENAMEREF, ERR_FILE_PATH, 0);
+    expect(&rig, .sender_data = rig.next++, .gsn = GSN_FSRENAMEREF, .error = ERR_FILE_PATH);
 
     uint32_t file = open_good(&rig, "a", FRESH | FS_DIRECT);
     assert_int_equal(open_wait(&rig, "a", FS_READ)->error, ERR_FILE_ALREADY_OPEN);
     fs_remove(&me->block, rig.next, "a", 0);
-    expect(&rig, rig.next++, GSN_FSREMOVEREF, ERR_FILE_ALREADY_OPEN, 0);
-    expect(&rig, give_write(&rig, file, 512, me->page[0], 4096, 0), GSN_FSWRITEREF,
-           ERR_FILE_PARAMETER, 0);
-    expect(&rig, give_write(&rig, file, 0, me->page[0] + 8, 4096, 0), GSN_FSWRITEREF,
-           ERR_FILE_PARAMETER, 0);
-    expect(&rig, give_write(&rig, file, 0, me->page[0], 4000, 0), GSN_FSWRITEREF,
-           ERR_FILE_PARAMETER, 0);
-    expect(&rig, give_write(&rig, file, 0, me->page[0], 4096, FS_PARTIAL), GSN_FSWRITEREF,
-           ERR_FILE_PARAMETER, 0);
-    expect(&rig, give_write(&rig, file + 1, 0, me->page[0], 4096, 0), GSN_FSWRITEREF,
-           ERR_FILE_PARAMETER, 0);
+    expect(&rig, .sender_data = rig.next++, .gsn = GSN_FSREMOVEREF, .error = ERR_FILE_ALREADY_OPEN);
+    expect(&rig,
+           .sender_data =
+               give_write(&rig, .file = file, .offset = 512, .memory = me->page[0], .bytes = 4096),
+           .gsn = GSN_FSWRITEREF, .error = ERR_FILE_PARAMETER);
+    expect(&rig,
+           .sender_data = give_write(&rig, .file = file, .memory = me->page[0] + 8, .bytes = 4096),
+           .gsn = GSN_FSWRITEREF, .error = ERR_FILE_PARAMETER);
+    expect(&rig,
+           .sender_data = give_write(&rig, .file = file, .memory = me->page[0], .bytes = 4000),
+           .gsn = GSN_FSWRITEREF, .error = ERR_FILE_PARAMETER);
+    expect(&rig,
+           .sender_data = give_write(&rig, .file = file, .memory = me->page[0], .bytes = 4096,
+                                     .flags = FS_PARTIAL),
+           .gsn = GSN_FSWRITEREF, .error = ERR_FILE_PARAMETER);
+    expect(&rig,
+           .sender_data = give_write(&rig, .file = file + 1, .memory = me->page[0], .bytes = 4096),
+           .gsn = GSN_FSWRITEREF, .error = ERR_FILE_PARAMETER);
     struct fs_piece outside = {.page = 0x00FFFFFF, .offset = 0, .bytes = 4096};
     fs_write(&me->block, rig.next, file, 0, &outside, 1, 0);
-    expect(&rig, rig.next++, GSN_FSWRITEREF, ERR_FILE_PARAMETER, 0);
+    expect(&rig, .sender_data = rig.next++, .gsn = GSN_FSWRITEREF, .error = ERR_FILE_PARAMETER);
     outside = (struct fs_piece){.page = 0, .offset = 0, .bytes = 0xFFFFF000u};
     fs_write(&me->block, rig.next, file, 0, &outside, 1, 0);
-    expect(&rig, rig.next++, GSN_FSWRITEREF, ERR_FILE_PARAMETER, 0);
+    expect(&rig, .sender_data = rig.next++, .gsn = GSN_FSWRITEREF, .error = ERR_FILE_PARAMETER);
     fs_truncate(&me->block, rig.next, file, 100);
-    expect(&rig, rig.next++, GSN_FSTRUNCATEREF, ERR_FILE_PARAMETER, 0);
-    expect(&rig, give_write(&rig, file, 8192, me->page[0], 4096, 0), GSN_FSWRITECONF, 0, 0);
+    expect(&rig, .sender_data = rig.next++, .gsn = GSN_FSTRUNCATEREF, .error = ERR_FILE_PARAMETER);
+    expect(&rig,
+           .sender_data =
+               give_write(&rig, .file = file, .offset = 8192, .memory = me->page[0], .bytes = 4096),
+           .gsn = GSN_FSWRITECONF);
     uint32_t reader = open_good(&rig, "b", FRESH);
-    expect(&rig, give_close(&rig, reader), GSN_FSCLOSECONF, 0, 0);
+    expect(&rig, .sender_data = give_close(&rig, reader), .gsn = GSN_FSCLOSECONF);
     reader = open_good(&rig, "b", FS_READ);
-    expect(&rig, give_write(&rig, reader, 0, me->page[0], 10, 0), GSN_FSWRITEREF,
-           ERR_FILE_PARAMETER, 0);
+    expect(&rig,
+           .sender_data = give_write(&rig, .file = reader, .memory = me->page[0], .bytes = 10),
+           .gsn = GSN_FSWRITEREF, .error = ERR_FILE_PARAMETER);
     assert_int_equal(open_wait(&rig, "b/c", FRESH)->error, ERR_FILE_ALREADY_OPEN);
     open_good(&rig, "c", FRESH);
     open_good(&rig, "d", FRESH);
@@ -400,12 +432,13 @@ static void test_no_records(void **state)
                 const struct answer *opened = open_wait(&rig, i == 0 ? "one" : "two", FRESH);
                 refused += opened->error == numbers[number];
                 if (opened->error != 0) continue;
-                uint32_t write = give_write(&rig, opened->file, 0, me->page[0], 100, 0);
+                uint32_t write =
+                    give_write(&rig, .file = opened->file, .memory = me->page[0], .bytes = 100);
                 refused += wait_for(&rig, write)->error == numbers[number];
                 uint32_t close = give_close(&rig, opened->file);
                 if (wait_for(&rig, close)->error == 0) continue;
                 refused++;
-                expect(&rig, give_close(&rig, opened->file), GSN_FSCLOSECONF, 0, 0);
+                expect(&rig, .sender_data = give_close(&rig, opened->file), .gsn = GSN_FSCLOSECONF);
             }
             assert_int_equal(refused, number == 0 ? n <= 2 : 1);
             block_tamper(fs, 0, 0);
@@ -430,7 +463,8 @@ static void test_limits_and_close(void **state)
     for (uint32_t i = 0; i < 20; i++)
         give_append(&rig, file, me->page[i], 100 + i, 0);
     for (uint32_t i = 0; i < 20; i++)
-        give_write(&rig, other, i * 100, me->page[20 + i], 100, 0);
+        give_write(&rig, .file = other, .offset = i * 100, .memory = me->page[20 + i],
+                   .bytes = 100);
     uint32_t names = rig.next;
     for (uint32_t i = 0; i < 10; i++)
         fs_open(&me->block, rig.next++, "z", FS_READ); /* 32 of 40 records are taken, 8 are left. */
@@ -458,13 +492,13 @@ static void test_limits_and_close(void **state)
     sim_disk_stall(rig.disk, sim_now_us(rig.world) + 20000);
     first = rig.next;
     for (uint32_t i = 0; i < 10; i++)
-        give_write(&rig, file, i * 50, me->page[i], 100,
-                   0); /* Each overlaps with the one before. */
+        give_write(&rig, .file = file, .offset = i * 50, .memory = me->page[i],
+                   .bytes = 100); /* Each overlaps with the one before. */
     uint32_t closing = give_close(&rig, file);
-    uint32_t behind = give_write(&rig, file, 0, me->page[20], 100, 0);
-    expect(&rig, behind, GSN_FSWRITEREF, ERR_FILE_PARAMETER, 0);
+    uint32_t behind = give_write(&rig, .file = file, .memory = me->page[20], .bytes = 100);
+    expect(&rig, .sender_data = behind, .gsn = GSN_FSWRITEREF, .error = ERR_FILE_PARAMETER);
     assert_int_equal(me->answer[closing].gsn, 0);
-    expect(&rig, closing, GSN_FSCLOSECONF, 0, 0);
+    expect(&rig, .sender_data = closing, .gsn = GSN_FSCLOSECONF);
     for (uint32_t i = 0; i < 10; i++)
         assert_int_equal(me->answer[first + i].gsn, GSN_FSWRITECONF);
     rig_drop(&rig);
@@ -483,18 +517,21 @@ static void test_full_disk(void **state)
     give_append(&rig, file, me->page[1], 8000, 0); /* Full. */
     give_append(&rig, file, me->page[2], 100, 0);  /* Would fit, but leaves a hole. */
     give_sync(&rig, file);
-    give_read(&rig, file, 0, me->page[3], 8000, 0);
-    expect(&rig, first, GSN_FSAPPENDCONF, 0, 0);
-    expect(&rig, first + 1, GSN_FSAPPENDREF, ERR_DISK_FULL, 0);
+    give_read(&rig, .file = file, .memory = me->page[3], .bytes = 8000);
+    expect(&rig, .sender_data = first, .gsn = GSN_FSAPPENDCONF);
+    expect(&rig, .sender_data = first + 1, .gsn = GSN_FSAPPENDREF, .error = ERR_DISK_FULL);
     assert_string_equal(me->answer[first + 1].name, "LCP/0/x");
-    expect(&rig, first + 2, GSN_FSAPPENDREF, ERR_DISK_FULL, FS_REF_BEHIND);
-    expect(&rig, first + 3, GSN_FSSYNCREF, ERR_DISK_FULL, FS_REF_BEHIND);
-    expect(&rig, first + 4, GSN_FSREADCONF, 0, 0);
+    expect(&rig, .sender_data = first + 2, .gsn = GSN_FSAPPENDREF, .error = ERR_DISK_FULL,
+           .flags = FS_REF_BEHIND);
+    expect(&rig, .sender_data = first + 3, .gsn = GSN_FSSYNCREF, .error = ERR_DISK_FULL,
+           .flags = FS_REF_BEHIND);
+    expect(&rig, .sender_data = first + 4, .gsn = GSN_FSREADCONF);
     sim_disk_set_capacity(rig.disk, 100000); /* There is room again: nobody has to do anything. */
-    expect(&rig, give_append(&rig, file, me->page[1], 8000, FS_SYNC), GSN_FSAPPENDCONF, 0, 0);
+    expect(&rig, .sender_data = give_append(&rig, file, me->page[1], 8000, FS_SYNC),
+           .gsn = GSN_FSAPPENDCONF);
     assert_int_equal(me->answer[rig.next - 1].value, 8000);
     fs_preallocate(&me->block, rig.next, file, 200000, 0);
-    expect(&rig, rig.next++, GSN_FSPREALLOCATEREF, ERR_DISK_FULL, 0);
+    expect(&rig, .sender_data = rig.next++, .gsn = GSN_FSPREALLOCATEREF, .error = ERR_DISK_FULL);
     rig_drop(&rig);
 }
 
@@ -512,28 +549,42 @@ static void test_broken_file(void **state)
                       0, 1);
         uint32_t error = how == 1 ? (uint32_t)ERR_DISK_FULL : (uint32_t)ERR_FILE_IO_FAILED;
         if (how == 0) {
-            expect(&rig, give_write(&rig, file, 0, me->page[0], 1000, 0), GSN_FSWRITECONF, 0, 0);
+            expect(&rig,
+                   .sender_data =
+                       give_write(&rig, .file = file, .memory = me->page[0], .bytes = 1000),
+                   .gsn = GSN_FSWRITECONF);
             first = give_sync(&rig, file);
-            expect(&rig, first, GSN_FSSYNCREF, error, FS_REF_BROKEN);
+            expect(&rig, .sender_data = first, .gsn = GSN_FSSYNCREF, .error = error,
+                   .flags = FS_REF_BROKEN);
         } else {
-            first = give_write(&rig, file, 0, me->page[0], 1000, FS_SYNC);
+            first = give_write(&rig, .file = file, .memory = me->page[0], .bytes = 1000,
+                               .flags = FS_SYNC);
             uint32_t behind = give_sync(&rig, file);
-            expect(&rig, first, GSN_FSWRITEREF, error, FS_REF_BROKEN);
-            expect(&rig, behind, GSN_FSSYNCREF, error, FS_REF_BROKEN | FS_REF_BEHIND);
+            expect(&rig, .sender_data = first, .gsn = GSN_FSWRITEREF, .error = error,
+                   .flags = FS_REF_BROKEN);
+            expect(&rig, .sender_data = behind, .gsn = GSN_FSSYNCREF, .error = error,
+                   .flags = FS_REF_BROKEN | FS_REF_BEHIND);
         }
-        expect(&rig, give_sync(&rig, file), GSN_FSSYNCREF, error, FS_REF_BROKEN);
-        expect(&rig, give_write(&rig, file, 0, me->page[0], 1000, 0), GSN_FSWRITEREF, error,
-               FS_REF_BROKEN);
-        expect(&rig, give_read(&rig, file, 0, me->page[1], 10, 0), GSN_FSREADREF, error,
-               FS_REF_BROKEN);
-        expect(&rig, give_close(&rig, file), GSN_FSCLOSECONF, 0, 0);
+        expect(&rig, .sender_data = give_sync(&rig, file), .gsn = GSN_FSSYNCREF, .error = error,
+               .flags = FS_REF_BROKEN);
+        expect(&rig,
+               .sender_data = give_write(&rig, .file = file, .memory = me->page[0], .bytes = 1000),
+               .gsn = GSN_FSWRITEREF, .error = error, .flags = FS_REF_BROKEN);
+        expect(&rig,
+               .sender_data = give_read(&rig, .file = file, .memory = me->page[1], .bytes = 10),
+               .gsn = GSN_FSREADREF, .error = error, .flags = FS_REF_BROKEN);
+        expect(&rig, .sender_data = give_close(&rig, file), .gsn = GSN_FSCLOSECONF);
         /* Neither by opening it anew, nor under another name; only by beginning anew. */
         assert_int_equal(open_wait(&rig, "s", FS_READ)->flags, FS_REF_BROKEN);
         fs_rename(&me->block, rig.next, "s", "t", 0);
-        expect(&rig, rig.next++, GSN_FSRENAMEREF, ERR_FILE_IO_FAILED, FS_REF_BROKEN);
+        expect(&rig, .sender_data = rig.next++, .gsn = GSN_FSRENAMEREF, .error = ERR_FILE_IO_FAILED,
+               .flags = FS_REF_BROKEN);
         file = open_good(&rig, "s", FRESH | FS_EMPTY);
-        expect(&rig, give_write(&rig, file, 0, me->page[0], 1000, FS_SYNC), GSN_FSWRITECONF, 0, 0);
-        expect(&rig, give_close(&rig, file), GSN_FSCLOSECONF, 0, 0);
+        expect(&rig,
+               .sender_data = give_write(&rig, .file = file, .memory = me->page[0], .bytes = 1000,
+                                         .flags = FS_SYNC),
+               .gsn = GSN_FSWRITECONF);
+        expect(&rig, .sender_data = give_close(&rig, file), .gsn = GSN_FSCLOSECONF);
         assert_int_equal(open_wait(&rig, "s", FS_READ)->gsn, GSN_FSOPENCONF);
         rig_drop(&rig);
     }
@@ -559,24 +610,30 @@ static void test_each_error(void **state)
         assert_int_equal(open_wait(&rig, "a", FRESH)->error, map[i].error);
         sim_disk_fail(rig.disk, IO_RENAME, "a", map[i].io, 0, 1);
         fs_rename(&me->block, rig.next, "a", "b", 0);
-        expect(&rig, rig.next++, GSN_FSRENAMEREF, map[i].error, 0);
+        expect(&rig, .sender_data = rig.next++, .gsn = GSN_FSRENAMEREF, .error = map[i].error);
         sim_disk_fail(rig.disk, IO_REMOVE, "a", map[i].io, 0, 1);
         fs_remove(&me->block, rig.next, "a", FS_TREE);
-        expect(&rig, rig.next++, GSN_FSREMOVEREF, map[i].error, 0);
+        expect(&rig, .sender_data = rig.next++, .gsn = GSN_FSREMOVEREF, .error = map[i].error);
         sim_disk_fail(rig.disk, IO_LIST, "", map[i].io, 0, 1);
         fs_list(&me->block, rig.next, "", NULL);
-        expect(&rig, rig.next++, GSN_FSLISTREF, map[i].error, 0);
+        expect(&rig, .sender_data = rig.next++, .gsn = GSN_FSLISTREF, .error = map[i].error);
         uint32_t file = open_good(&rig, "f", FRESH | FS_EMPTY);
         sim_disk_fail(rig.disk, IO_READ, "f", map[i].io, 0, 1);
-        expect(&rig, give_read(&rig, file, 0, me->page[0], 10, FS_PARTIAL), GSN_FSREADREF,
-               map[i].error, 0);
-        expect(&rig, give_read(&rig, file, 0, me->page[0], 10, FS_PARTIAL), GSN_FSREADCONF, 0, 0);
+        expect(&rig,
+               .sender_data = give_read(&rig, .file = file, .memory = me->page[0], .bytes = 10,
+                                        .flags = FS_PARTIAL),
+               .gsn = GSN_FSREADREF, .error = map[i].error);
+        expect(&rig,
+               .sender_data = give_read(&rig, .file = file, .memory = me->page[0], .bytes = 10,
+                                        .flags = FS_PARTIAL),
+               .gsn = GSN_FSREADCONF);
         sim_disk_fail(rig.disk, IO_TRUNCATE, "f", map[i].io, 0, 1);
         fs_truncate(&me->block, rig.next, file, 10);
-        expect(&rig, rig.next++, GSN_FSTRUNCATEREF, map[i].error,
-               map[i].io == IO_DEVICE ? FS_REF_BROKEN : 0);
+        expect(&rig, .sender_data = rig.next++, .gsn = GSN_FSTRUNCATEREF, .error = map[i].error,
+               .flags = map[i].io == IO_DEVICE ? FS_REF_BROKEN : 0);
         sim_disk_fail(rig.disk, IO_CLOSE, "f", map[i].io, 0, 1);
-        expect(&rig, give_close(&rig, file), GSN_FSCLOSEREF, map[i].error, FS_REF_BROKEN);
+        expect(&rig, .sender_data = give_close(&rig, file), .gsn = GSN_FSCLOSEREF,
+               .error = map[i].error, .flags = FS_REF_BROKEN);
     }
     rig_drop(&rig);
 }
@@ -593,7 +650,8 @@ static void test_name_order(void **state)
     for (uint32_t i = 0; i < 150; i++) {
         char name[40];
         snprintf(name, sizeof name, "BIG/%u/a-rather-long-name-%03u", i % 4, i);
-        expect(&rig, give_close(&rig, open_good(&rig, name, FRESH)), GSN_FSCLOSECONF, 0, 0);
+        expect(&rig, .sender_data = give_close(&rig, open_good(&rig, name, FRESH)),
+               .gsn = GSN_FSCLOSECONF);
     }
     uint32_t first = rig.next;
     fs_remove(&me->block, rig.next++, "BIG", FS_TREE);
@@ -658,8 +716,8 @@ static void crash_round(struct rig *rig, struct rng *rng)
     struct asker *me = asker(rig);
     uint32_t file = open_good(rig, "model", FRESH | FS_EMPTY);
     fs_preallocate(&me->block, rig->next, file, FILE_SIZE, FS_ZERO);
-    expect(rig, rig->next++, GSN_FSPREALLOCATECONF, 0, 0);
-    expect(rig, give_sync(rig, file), GSN_FSSYNCCONF, 0, 0);
+    expect(rig, .sender_data = rig->next++, .gsn = GSN_FSPREALLOCATECONF);
+    expect(rig, .sender_data = give_sync(rig, file), .gsn = GSN_FSSYNCCONF);
     bool at_operation = rng_chance(rng, 1, 2);
     if (at_operation) sim_power_cut_at(rig->world, 1, 1 + rng_below(rng, 30));
     while (count < 40 && sim_alive(rig->world, 1)) {
@@ -674,8 +732,8 @@ static void crash_round(struct rig *rig, struct rng *rng)
             note->syncs = rng_chance(rng, 1, 8);
             uint8_t *page = me->page[count];
             memset(page, note->stamp, note->count * SIM_SECTOR);
-            give_write(rig, file, note->first * SIM_SECTOR, page, note->count * SIM_SECTOR,
-                       note->syncs ? FS_SYNC : 0);
+            give_write(rig, .file = file, .offset = note->first * SIM_SECTOR, .memory = page,
+                       .bytes = note->count * SIM_SECTOR, .flags = note->syncs ? FS_SYNC : 0);
         }
         if (rng_chance(rng, 1, 3)) run_us(rig, rng_below(rng, 1000));
         if (sim_alive(rig->world, 1)) mark_durable(rig, notes, count);
@@ -695,9 +753,12 @@ static void crash_round(struct rig *rig, struct rng *rng)
     run_us(rig, 2000);
     /* What the disk shows is what the next life reads. */
     file = open_good(rig, "model", FS_READ);
-    expect(rig, give_read(rig, file, 0, asker(rig)->page[0], FILE_SIZE, 0), GSN_FSREADCONF, 0, 0);
+    expect(rig,
+           .sender_data =
+               give_read(rig, .file = file, .memory = asker(rig)->page[0], .bytes = FILE_SIZE),
+           .gsn = GSN_FSREADCONF);
     assert_memory_equal(asker(rig)->page[0], bytes, FILE_SIZE);
-    expect(rig, give_close(rig, file), GSN_FSCLOSECONF, 0, 0);
+    expect(rig, .sender_data = give_close(rig, file), .gsn = GSN_FSCLOSECONF);
 }
 
 static void test_power_cuts(void **state)
@@ -728,8 +789,11 @@ static void test_every_operation(void **state)
         memset(me->page[0], 'o', 1000);
         memset(me->page[1], 'n', 1000);
         uint32_t file = open_good(&rig, "S/sys", FRESH);
-        expect(&rig, give_write(&rig, file, 0, me->page[0], 1000, FS_SYNC), GSN_FSWRITECONF, 0, 0);
-        expect(&rig, give_close(&rig, file), GSN_FSCLOSECONF, 0, 0);
+        expect(&rig,
+               .sender_data = give_write(&rig, .file = file, .memory = me->page[0], .bytes = 1000,
+                                         .flags = FS_SYNC),
+               .gsn = GSN_FSWRITECONF);
+        expect(&rig, .sender_data = give_close(&rig, file), .gsn = GSN_FSCLOSECONF);
         sim_power_cut_at(rig.world, 1, cut);
         uint32_t renamed = 0;
         for (uint32_t step = 0; step < 5 && sim_alive(rig.world, 1); step++) {
@@ -769,7 +833,9 @@ static void test_kill_keeps(void **state)
     struct asker *me = asker(&rig);
     uint32_t file = open_good(&rig, "k", FRESH);
     memset(me->page[0], 'k', 5000);
-    expect(&rig, give_write(&rig, file, 0, me->page[0], 5000, 0), GSN_FSWRITECONF, 0, 0);
+    expect(&rig,
+           .sender_data = give_write(&rig, .file = file, .memory = me->page[0], .bytes = 5000),
+           .gsn = GSN_FSWRITECONF);
     for (uint32_t i = 1; i < 10; i++)
         give_append(&rig, file, me->page[i], 3000, 0);
     run_us(&rig, 100);

@@ -9,7 +9,7 @@ static struct world w;
 static int setup(void **state)
 {
     (void)state;
-    w_start(&w, 2, 4, NULL);
+    w_start(&w, &(struct world_options){.nodes = 2, .fragments = 4});
     w_table(&w, 1, TABLE_ROW_GCI);
     return 0;
 }
@@ -113,15 +113,16 @@ static void test_old_before_new(void **state)
     struct trx old = t_new(&w, CLIENT, 1);
     struct trx new = t_new(&w, CLIENT_TWO, 1);
     struct trx far = t_new(&w, CLIENT_TWO, 2);
-    t_op(&old, 1, INFO(OP_INSERT, KEY_START | KEY_EXECUTE), 1, 10);
+    t_op(&old, .api_op = 1, .info = INFO(OP_INSERT, KEY_START | KEY_EXECUTE), .key = 1,
+         .value = 10);
     w_run(&w);
     t_expect_keyconf(&old, 0);
     hold(1);
     assert_false(all_hold(1));
     assert_int_equal(w_driver(&w, 2)->holds, 1);
-    t_op(&new, 2, INFO(OP_INSERT, WRITE_ALL), 2, 20);
-    t_op(&far, 3, INFO(OP_INSERT, WRITE_ALL), 3, 30);
-    t_op(&old, 4, INFO(OP_INSERT, KEY_EXECUTE), 4, 40);
+    t_op(&new, .api_op = 2, .info = INFO(OP_INSERT, WRITE_ALL), .key = 2, .value = 20);
+    t_op(&far, .api_op = 3, .info = INFO(OP_INSERT, WRITE_ALL), .key = 3, .value = 30);
+    t_op(&old, .api_op = 4, .info = INFO(OP_INSERT, KEY_EXECUTE), .key = 4, .value = 40);
     w_run(&w);
     t_expect_keyconf(&old, 0);
     assert_null(c_take(&w, GSN_TCKEYCONF));
@@ -155,15 +156,17 @@ static void test_requests_in_their_order(void **state)
     struct api_failreq failed = {.sender_data = 1, .node = CLIENT_TWO};
     hold(1);
     assert_true(all_hold(1));
-    t_op(&many, 1, INFO(OP_INSERT, KEY_START), 1, 10);
+    t_op(&many, .api_op = 1, .info = INFO(OP_INSERT, KEY_START), .key = 1, .value = 10);
     for (uint32_t key = 2; key < 600; key++)
-        t_op(&many, key, INFO(OP_INSERT, 0), key, key * 10);
-    t_op(&many, 600, INFO(OP_UPDATE, KEY_EXECUTE), 1, 11);
-    t_op(&back, 1, INFO(OP_INSERT, KEY_START | KEY_EXECUTE), 700, 10);
+        t_op(&many, .api_op = key, .info = INFO(OP_INSERT, 0), .key = key, .value = key * 10);
+    t_op(&many, .api_op = 600, .info = INFO(OP_UPDATE, KEY_EXECUTE), .key = 1, .value = 11);
+    t_op(&back, .api_op = 1, .info = INFO(OP_INSERT, KEY_START | KEY_EXECUTE), .key = 700,
+         .value = 10);
     t_rollback(&back);
-    t_op(&gone, 1, INFO(OP_INSERT, KEY_START | KEY_EXECUTE), 701, 10);
+    t_op(&gone, .api_op = 1, .info = INFO(OP_INSERT, KEY_START | KEY_EXECUTE), .key = 701,
+         .value = 10);
     c_send(&w, CLIENT, 1, GSN_TCRELEASEREQ, &leave, 2, NULL, 0);
-    t_op(&dead, 1, INFO(OP_INSERT, WRITE_ALL), 702, 10);
+    t_op(&dead, .api_op = 1, .info = INFO(OP_INSERT, WRITE_ALL), .key = 702, .value = 10);
     w_run(&w);
     for (uint32_t i = 1; i <= 2; i++)
         w_self(&w, i, BLOCK_DBTC, 1, GSN_API_FAILREQ, &failed, 2, NULL, 0);
@@ -196,14 +199,15 @@ static void test_given_up(void **state)
     (void)state;
     struct trx old = t_new(&w, CLIENT, 1);
     struct trx new = t_new(&w, CLIENT, 1);
-    t_op(&old, 1, INFO(OP_INSERT, KEY_START | KEY_EXECUTE), 1, 10);
+    t_op(&old, .api_op = 1, .info = INFO(OP_INSERT, KEY_START | KEY_EXECUTE), .key = 1,
+         .value = 10);
     w_run(&w);
     t_expect_keyconf(&old, 0);
     for (uint32_t i = 1; i <= 3; i++) {
         hold(i);
         assert_false(all_hold(i));
         t_next(&new);
-        t_op(&new, 2, INFO(OP_WRITE, WRITE_ALL), 2, i);
+        t_op(&new, .api_op = 2, .info = INFO(OP_WRITE, WRITE_ALL), .key = 2, .value = i);
         w_pass(&w, 2);
         assert_null(c_take(&w, GSN_TCKEYCONF));
         release();
@@ -230,14 +234,16 @@ static void test_no_memory(void **state)
     struct arena *arena = block_arena(&tc_at(1)->block);
     hold(1);
     for (uint32_t key = 1; key < 500; key++) /* Most of a page. */
-        t_op(&one, key, INFO(OP_INSERT, key == 1 ? KEY_START : 0), key, 10);
+        t_op(&one, .api_op = key, .info = INFO(OP_INSERT, key == 1 ? KEY_START : 0), .key = key,
+             .value = 10);
     w_run(&w);
     while (count < 100000 && (pages[count] = arena_page(arena, RG_TRANSACTION)) != NULL)
         count++;
     assert_true(count < 100000);
     for (uint32_t key = 500; key < 800; key++)
-        t_op(&one, key, INFO(OP_INSERT, key == 799 ? KEY_EXECUTE : 0), key, 10);
-    t_op(&two, 1, INFO(OP_INSERT, WRITE_ALL), 900, 10);
+        t_op(&one, .api_op = key, .info = INFO(OP_INSERT, key == 799 ? KEY_EXECUTE : 0), .key = key,
+             .value = 10);
+    t_op(&two, .api_op = 1, .info = INFO(OP_INSERT, WRITE_ALL), .key = 900, .value = 10);
     w_run(&w);
     const struct signal *sig;
     uint32_t refused = 0;
@@ -249,7 +255,7 @@ static void test_no_memory(void **state)
     while (count > 0)
         arena_page_release(arena, RG_TRANSACTION, pages[--count]);
     t_next(&one);
-    t_op(&one, 1, INFO(OP_INSERT, WRITE_ALL), 901, 11);
+    t_op(&one, .api_op = 1, .info = INFO(OP_INSERT, WRITE_ALL), .key = 901, .value = 11);
     release();
     w_pass(&w, 50);
     t_expect_keyconf(&one, KEYCONF_COMMITTED);

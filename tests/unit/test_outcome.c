@@ -22,7 +22,7 @@ static void tell_started(uint32_t without)
 
 static void begin(void)
 {
-    w_start(&w, 2, 2, NULL);
+    w_start(&w, &(struct world_options){.nodes = 2, .fragments = 2});
     w_table(&w, 1, TABLE_FLAGS_DEFAULT);
     tell_started(0);
 }
@@ -76,7 +76,7 @@ static void test_committed_and_never_begun(void **state)
     begin();
     struct trx trx = new_transaction();
     w_pass(&w, 50);
-    t_op(&trx, 1, INFO(OP_WRITE, WRITE_ALL), WRITE_KEY, 1);
+    t_op(&trx, .api_op = 1, .info = INFO(OP_WRITE, WRITE_ALL), .key = WRITE_KEY, .value = 1);
     w_run(&w);
     const struct signal *sig = c_take(&w, GSN_TCKEYCONF);
     assert_non_null(sig);
@@ -94,12 +94,14 @@ static void test_under_way(void **state)
     (void)state;
     begin();
     struct trx trx = new_transaction();
-    t_op(&trx, 1, INFO(OP_WRITE, KEY_START | KEY_EXECUTE), WRITE_KEY, 1);
+    t_op(&trx, .api_op = 1, .info = INFO(OP_WRITE, KEY_START | KEY_EXECUTE), .key = WRITE_KEY,
+         .value = 1);
     w_run(&w);
     assert_non_null(c_take(&w, GSN_TCKEYCONF));
     ask(CLIENT, 1, &trx, 0);
     expect_refused(ERR_NODE_FAILURE);
-    t_op(&trx, 2, INFO(OP_WRITE, KEY_EXECUTE | KEY_COMMIT), WRITE_KEY + 1u, 2);
+    t_op(&trx, .api_op = 2, .info = INFO(OP_WRITE, KEY_EXECUTE | KEY_COMMIT), .key = WRITE_KEY + 1u,
+         .value = 2);
     w_pass(&w, 50);
     assert_non_null(c_take(&w, GSN_TCKEYCONF));
     ask(CLIENT, 1, &trx, 20);
@@ -113,7 +115,7 @@ static void test_who_may_ask(void **state)
     (void)state;
     begin();
     struct trx trx = new_transaction();
-    t_op(&trx, 1, INFO(OP_WRITE, WRITE_ALL), WRITE_KEY, 1);
+    t_op(&trx, .api_op = 1, .info = INFO(OP_WRITE, WRITE_ALL), .key = WRITE_KEY, .value = 1);
     w_run(&w);
     assert_non_null(c_take(&w, GSN_TCKEYCONF));
     ask(CLIENT_TWO, 1, &trx, 0);

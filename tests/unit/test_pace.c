@@ -10,7 +10,7 @@
 #include "blocks/qmgr/qmgr_state.h"
 #include "tests/unit/fake_fixture.h"
 
-#define NODES_MAX FC_CLIENT
+#define NODES_MAX 6u /* All data nodes. */
 #define API       6u
 #define SLOW      30u
 #define FOUND_MS  5000u

@@ -198,33 +198,49 @@ static void test_relapses(void **state)
 
 /* --- Who stands aside. --- */
 
-static uint32_t aside(uint32_t nodes, uint32_t replicas, uint32_t members, uint32_t slow,
-                      uint32_t before)
+struct judged {
+    uint32_t nodes;
+    uint32_t replicas;
+    uint32_t members;
+    uint32_t slow;
+    uint32_t before;
+};
+
+static uint32_t aside_of(const struct judged *step)
 {
-    struct node_config config = {.replicas = replicas};
-    struct node_mask all = {{members << 1}};
-    struct node_mask are_slow = {{slow << 1}};
-    struct node_mask are_aside = {{before << 1}};
-    for (uint32_t id = 1; id <= nodes; id++)
-        config.node[id] = (struct config_node){.type = NODE_DATA, .nodegroup = (id - 1) / replicas};
+    struct node_config config = {.replicas = step->replicas};
+    struct node_mask all = {{step->members << 1}};
+    struct node_mask are_slow = {{step->slow << 1}};
+    struct node_mask are_aside = {{step->before << 1}};
+    for (uint32_t id = 1; id <= step->nodes; id++)
+        config.node[id] =
+            (struct config_node){.type = NODE_DATA, .nodegroup = (id - 1) / step->replicas};
     pace_aside(&config, &all, &are_slow, &are_aside);
     return are_aside.word[0] >> 1;
 }
+#define aside(...) aside_of(&(struct judged){__VA_ARGS__})
 
 static void test_aside(void **state)
 {
     (void)state;
-    assert_int_equal(aside(4, 2, 15, 0, 0), 0);
-    assert_int_equal(aside(4, 2, 15, 2, 0), 2);
-    assert_int_equal(aside(4, 2, 15, 10, 0), 10); /* One of each group. */
-    assert_int_equal(aside(4, 2, 15, 3, 0), 0);   /* Both of one: neither is better. */
-    assert_int_equal(aside(4, 2, 15, 3, 2), 0);
-    assert_int_equal(aside(4, 2, 14, 2, 2), 0); /* The last one. */
-    assert_int_equal(aside(4, 1, 15, 2, 0), 0); /* One replica. */
-    assert_int_equal(aside(4, 4, 15, 6, 0), 2); /* One of a group... */
-    assert_int_equal(aside(4, 4, 15, 6, 4), 4); /* ...that which does already. */
-    assert_int_equal(aside(4, 4, 15, 2, 4), 2);
-    assert_int_equal(aside(2, 2, 1, 2, 2), 0); /* It is no member. */
+    assert_int_equal(aside(.nodes = 4, .replicas = 2, .members = 15), 0);
+    assert_int_equal(aside(.nodes = 4, .replicas = 2, .members = 15, .slow = 2), 2);
+    assert_int_equal(aside(.nodes = 4, .replicas = 2, .members = 15, .slow = 10),
+                     10); /* One of each group. */
+    assert_int_equal(aside(.nodes = 4, .replicas = 2, .members = 15, .slow = 3),
+                     0); /* Both of one: neither is better. */
+    assert_int_equal(aside(.nodes = 4, .replicas = 2, .members = 15, .slow = 3, .before = 2), 0);
+    assert_int_equal(aside(.nodes = 4, .replicas = 2, .members = 14, .slow = 2, .before = 2),
+                     0); /* The last one. */
+    assert_int_equal(aside(.nodes = 4, .replicas = 1, .members = 15, .slow = 2),
+                     0); /* One replica. */
+    assert_int_equal(aside(.nodes = 4, .replicas = 4, .members = 15, .slow = 6),
+                     2); /* One of a group... */
+    assert_int_equal(aside(.nodes = 4, .replicas = 4, .members = 15, .slow = 6, .before = 4),
+                     4); /* ...that which does already. */
+    assert_int_equal(aside(.nodes = 4, .replicas = 4, .members = 15, .slow = 2, .before = 4), 2);
+    assert_int_equal(aside(.nodes = 2, .replicas = 2, .members = 1, .slow = 2, .before = 2),
+                     0); /* It is no member. */
 }
 
 int main(void)

@@ -6,6 +6,8 @@
 #include "signals/program.h"
 #include "tests/unit/program_builder.h"
 
+#define ROWS 40u
+
 #define CASES_EACH 200u /* Programs on one set of rows. */
 #define BITS_MAX   62u  /* Of what is computed: SQLite goes over to reals where we have an error. */
 #define DEPTH_MAX  3u
@@ -409,7 +411,7 @@ static void test_same_outcomes(void **state)
     sql = malloc(SQL_MAX);
     assert_non_null(sql);
     rng_seed(&rng, number_of("PROGRAM_SEED", 1));
-    oracle_open(NULL);
+    oracle_open(ROWS, NULL);
     table = builder_table(world.def);
     for (uint32_t i = 0; i < cases; i++) {
         if (i % CASES_EACH == 0) draw_rows();

@@ -13,7 +13,7 @@ static struct trx t;
 static int start(void **state)
 {
     (void)state;
-    w_start(&w, 2, FRAGMENTS, NULL);
+    w_start(&w, &(struct world_options){.nodes = 2, .fragments = FRAGMENTS});
     w_table(&w, 1, TABLE_ROW_GCI | TABLE_READ_BACKUP);
     t = t_new(&w, CLIENT, 1);
     return 0;
@@ -28,7 +28,7 @@ static void tiny(struct node_config *config)
 static int start_tiny(void **state)
 {
     (void)state;
-    w_start(&w, 1, FRAGMENTS, tiny);
+    w_start(&w, &(struct world_options){.nodes = 1, .fragments = FRAGMENTS, .tune = tiny});
     w_table(&w, 1, TABLE_ROW_GCI);
     t = t_new(&w, CLIENT, 1);
     return 0;
@@ -180,7 +180,7 @@ static void test_write(void **state)
     }
     /* Deleted by the same transaction: it is inserted again. */
     t_next(&t);
-    t_op(&t, 1, INFO(OP_DELETE, KEY_START), 3, 0);
+    t_op(&t, .api_op = 1, .info = INFO(OP_DELETE, KEY_START), .key = 3);
     send_program(2, INFO(OP_WRITE, KEY_EXECUTE | KEY_COMMIT), 3, &sent);
     t_expect_value(&w, 2, 5);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
@@ -232,7 +232,8 @@ static void test_waits(void **state)
     sent.words = add_one(sent.program);
     c_insert(&w, &t, 1, 10);
     struct trx other = t_new(&w, CLIENT_TWO, 2);
-    t_op(&other, 9, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), 1, 20);
+    t_op(&other, .api_op = 9, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = 1,
+         .value = 20);
     w_run(&w);
     t_expect_keyconf(&other, 0);
     run_committed(1, OP_UPDATE, 1, &sent);
@@ -287,10 +288,10 @@ static void fill(void)
 {
     t_next(&t);
     for (uint32_t key = 0; key < ROWS; key++)
-        t_op(&t, key,
-             INFO(OP_INSERT,
-                  (key == 0 ? KEY_START : 0) | (key == ROWS - 1 ? KEY_EXECUTE | KEY_COMMIT : 0)),
-             key, key);
+        t_op(&t, .api_op = key,
+             .info = INFO(OP_INSERT, (key == 0 ? KEY_START : 0) |
+                                         (key == ROWS - 1 ? KEY_EXECUTE | KEY_COMMIT : 0)),
+             .key = key, .value = key);
     w_run(&w);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
 }
@@ -343,8 +344,17 @@ static const uint32_t few[] = {PROGRAM_VERSION,
                                (uint32_t)PROGRAM_EXIT_REFUSE | 626u << 16,
                                (uint32_t)PROGRAM_EXIT_OK};
 
-static struct scan run_scan(enum lock_mode mode, bool count, uint32_t limit, uint32_t batch,
-                            uint32_t parallelism, const uint32_t *program, uint32_t words)
+struct scan_options {
+    enum lock_mode mode;
+    bool count;
+    uint32_t limit;
+    uint32_t batch;
+    uint32_t parallelism;
+    const uint32_t *program;
+    uint32_t words;
+};
+
+static struct scan run_scan_step(const struct scan_options *step)
 {
     struct scan scan = {0};
     t_next(&t);
@@ -352,22 +362,22 @@ static struct scan run_scan(enum lock_mode mode, bool count, uint32_t limit, uin
                               .api_scan = 600,
                               .table_id = 1,
                               .schema_version = 1,
-                              .request_info = key_request_info(OP_READ, mode, 0),
-                              .batch_rows = batch,
-                              .parallelism = parallelism,
+                              .request_info = key_request_info(OP_READ, step->mode, 0),
+                              .batch_rows = step->batch,
+                              .parallelism = step->parallelism,
                               .transid1 = t.transid1,
                               .transid2 = t.transid2,
-                              .limit = limit};
+                              .limit = step->limit};
     const uint32_t attr = attr_header(0, 0);
-    const struct section sections[2] = {{&attr, !count}, {program, words}};
+    const struct section sections[2] = {{&attr, !step->count}, {step->program, step->words}};
     assert_true(c_send(&w, CLIENT, 1, GSN_SCAN_TABREQ, &req, sizeof req / 4u, sections,
-                       program == NULL ? 1 : 2));
+                       step->program == NULL ? 1 : 2));
     w_run(&w);
     collect(&scan);
     while (!scan.end) {
         struct scan_nextreq next = {t.connect, 600, t.transid1, t.transid2, 0};
         const struct section section = {scan.more, scan.more_count};
-        bool enough = limit != 0 && scan.told >= limit;
+        bool enough = step->limit != 0 && scan.told >= step->limit;
         if (enough) next.flags = SCAN_CLOSE;
         c_send(&w, CLIENT, 1, GSN_SCAN_NEXTREQ, &next, 5, &section, enough ? 0 : 1);
         scan.more_count = 0;
@@ -377,6 +387,7 @@ static struct scan run_scan(enum lock_mode mode, bool count, uint32_t limit, uin
     w_expect_quiet(&w);
     return scan;
 }
+#define run_scan(...) run_scan_step(&(struct scan_options){__VA_ARGS__})
 
 static void test_filter(void **state)
 {
@@ -384,14 +395,15 @@ static void test_filter(void **state)
     fill();
     for (uint32_t mode = LOCK_SHARED; mode <= LOCK_COMMITTED; mode++) {
         for (uint32_t batch = 0; batch < 8; batch += 7) {
-            struct scan scan =
-                run_scan((enum lock_mode)mode, false, 0, batch, 0, few, sizeof few / 4u);
+            struct scan scan = run_scan(.mode = (enum lock_mode)mode, .batch = batch,
+                                        .program = few, .words = sizeof few / 4u);
             assert_int_equal(scan.error, 0);
             assert_int_equal(scan.got, 100);
             assert_int_equal(scan.told, 100);
             for (uint32_t key = 0; key < ROWS; key++)
                 assert_int_equal(scan.seen[key], key < 50 || key >= 450);
-            scan = run_scan((enum lock_mode)mode, true, 0, batch, 2, few, sizeof few / 4u);
+            scan = run_scan(.mode = (enum lock_mode)mode, .count = true, .batch = batch,
+                            .parallelism = 2, .program = few, .words = sizeof few / 4u);
             assert_int_equal(scan.told, 100);
             assert_int_equal(scan.got, 0);
         }
@@ -406,14 +418,17 @@ static void test_limit(void **state)
         for (uint32_t limit = 1; limit < 200; limit += 33) {
             bool locked = mode != LOCK_COMMITTED;
             /* One fragment after the other: at most one batch more than wanted. */
-            struct scan scan = run_scan((enum lock_mode)mode, false, limit, 0, 1, NULL, 0);
+            struct scan scan =
+                run_scan(.mode = (enum lock_mode)mode, .limit = limit, .parallelism = 1);
             assert_true(scan.told >= limit && scan.told <= 2 * limit);
             assert_int_equal(scan.got, scan.told);
-            scan = run_scan((enum lock_mode)mode, locked, limit, 0, 1, few, sizeof few / 4u);
+            scan = run_scan(.mode = (enum lock_mode)mode, .count = locked, .limit = limit,
+                            .parallelism = 1, .program = few, .words = sizeof few / 4u);
             assert_true(scan.told >= (limit < 100 ? limit : 100) && scan.told <= 2 * limit);
         }
     }
-    struct scan scan = run_scan(LOCK_COMMITTED, true, 10, 0, 1, NULL, 0);
+    struct scan scan =
+        run_scan(.mode = LOCK_COMMITTED, .count = true, .limit = 10, .parallelism = 1);
     assert_int_equal(scan.told, 10);
 }
 
@@ -422,15 +437,16 @@ static void test_bad_filter(void **state)
     (void)state;
     static uint32_t words[PROGRAM_WORDS_MAX + 1] = {PROGRAM_VERSION};
     fill();
-    struct scan scan = run_scan(LOCK_COMMITTED, false, 0, 0, 0, words, PROGRAM_WORDS_MAX + 1);
+    struct scan scan =
+        run_scan(.mode = LOCK_COMMITTED, .program = words, .words = PROGRAM_WORDS_MAX + 1);
     assert_int_equal(scan.error, ERR_FILTER_TOO_BIG_TUP);
-    scan = run_scan(LOCK_SHARED, false, 0, 0, 0, words, PROGRAM_WORDS_MAX);
+    scan = run_scan(.mode = LOCK_SHARED, .program = words, .words = PROGRAM_WORDS_MAX);
     assert_int_equal(scan.error, ERR_TUP_REQUEST_877);
     words[1] = program_head(PROGRAM_ADD, 0, 0, 0); /* With NULL. */
     words[2] = program_head(PROGRAM_EXIT_OK, 0, 0, 0);
-    scan = run_scan(LOCK_COMMITTED, false, 0, 0, 0, words, 3);
+    scan = run_scan(.mode = LOCK_COMMITTED, .program = words, .words = 3);
     assert_int_equal(scan.error, ERR_TUP_REQUEST_879);
-    scan = run_scan(LOCK_SHARED, false, 0, 0, 0, words, 3);
+    scan = run_scan(.mode = LOCK_SHARED, .program = words, .words = 3);
     assert_int_equal(scan.error, ERR_TUP_REQUEST_879);
 }
 

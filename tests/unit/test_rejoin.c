@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#define FC_NODES  10u
-#define FC_CLIENT 7u
 #include "tests/unit/rejoin_fixture.h"
 
 /* --- It comes back. --- */
@@ -770,6 +768,7 @@ static void test_stuck_checkpoints(void **state)
 
 int main(void)
 {
+    fc_first_client = 7;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_node_comes_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_all_nodes_in_turn, setup, teardown),

@@ -7,8 +7,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "signals/arbitrator.h"
-#define FC_NODES  10u
-#define FC_CLIENT 7u
 #include "tests/unit/rejoin_fixture.h"
 
 static struct arbitrator arbitrator;
@@ -468,6 +466,7 @@ static void test_one_who_was_overtaken_counts(void **state)
 
 int main(void)
 {
+    fc_first_client = 7;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_two_nodes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_three_replicas, setup, teardown),

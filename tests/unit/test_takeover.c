@@ -1,7 +1,6 @@
 /* test_takeover.c -- a data node dies after every single signal of a commit, an abort, a prepare, a
  * scan; the survivors end what was under way, and the client's answer is true. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#define W_NODES 4u
 #include "blocks/dblqh/lqh_state.h"
 #include "signals/takeover.h"
 #include "tests/unit/sparse.h"
@@ -63,7 +62,8 @@ static bool unique;         /* The table has a unique index. */
 
 static void begin(uint32_t nodes, uint32_t replicas, void (*tune)(struct node_config *))
 {
-    w_start_replicas(&w, nodes, replicas, FRAGMENTS, tune);
+    w_start(&w, &(struct world_options){
+                    .nodes = nodes, .replicas = replicas, .fragments = FRAGMENTS, .tune = tune});
     memset(ends, 0, sizeof ends);
     failures = 0;
     for (uint32_t i = 1; i <= nodes; i++)
@@ -258,11 +258,11 @@ static void expect_usable(void)
         if (w.dead[node]) continue;
         struct trx t = t_new(&w, CLIENT, node);
         for (uint32_t key = 1; key <= KEYS; key++)
-            t_op(&t, key,
-                 INFO(OP_UPDATE, key == 1      ? KEY_START
-                                 : key == KEYS ? WRITE_ALL & ~KEY_START
-                                               : 0),
-                 key, 100 + node);
+            t_op(&t, .api_op = key,
+                 .info = INFO(OP_UPDATE, key == 1      ? KEY_START
+                                         : key == KEYS ? WRITE_ALL & ~KEY_START
+                                                       : 0),
+                 .key = key, .value = 100 + node);
         w_run(&w);
         t_expect_keyconf(&t, KEYCONF_COMMITTED);
         for (uint32_t key = 1; key <= KEYS; key++)
@@ -295,8 +295,9 @@ typedef void scenario(struct trx *trx);
 static void updates(struct trx *trx, uint32_t last)
 {
     for (uint32_t key = 1; key <= KEYS; key++)
-        t_op(trx, key, INFO(OP_UPDATE, (key == 1 ? KEY_START : 0) | (key == KEYS ? last : 0)), key,
-             NEW_VALUE);
+        t_op(trx, .api_op = key,
+             .info = INFO(OP_UPDATE, (key == 1 ? KEY_START : 0) | (key == KEYS ? last : 0)),
+             .key = key, .value = NEW_VALUE);
 }
 
 static void scenario_commit(struct trx *trx)
@@ -325,10 +326,12 @@ static void scenario_idle(struct trx *trx)
 
 static void scenario_read_and_write(struct trx *trx)
 {
-    t_op(trx, 99, key_request_info(OP_READ, LOCK_EXCLUSIVE, KEY_START), 1, 0);
-    t_op(trx, 98, key_request_info(OP_READ, LOCK_SHARED, 0), 2, 0);
+    t_op(trx, .api_op = 99, .info = key_request_info(OP_READ, LOCK_EXCLUSIVE, KEY_START), .key = 1);
+    t_op(trx, .api_op = 98, .info = key_request_info(OP_READ, LOCK_SHARED, 0), .key = 2);
     for (uint32_t key = 1; key <= KEYS; key++)
-        t_op(trx, key, INFO(OP_UPDATE, key == KEYS ? KEY_EXECUTE | KEY_COMMIT : 0), key, NEW_VALUE);
+        t_op(trx, .api_op = key,
+             .info = INFO(OP_UPDATE, key == KEYS ? KEY_EXECUTE | KEY_COMMIT : 0), .key = key,
+             .value = NEW_VALUE);
 }
 
 /* Others have locks that this transaction waits for, and wait for each other. */
@@ -339,10 +342,11 @@ static void scenario_waiters(struct trx *trx)
         other[node] = t_new(&w, CLIENT_TWO, node);
     for (uint32_t node = 1; node <= w.nodes; node++) {
         for (uint32_t key = 1; key <= 3; key++)
-            t_op(&other[node], key,
-                 key_request_info(OP_READ, LOCK_EXCLUSIVE,
-                                  (key == 1 ? KEY_START : 0) | (key == 3 ? KEY_EXECUTE : 0)),
-                 1 + (key + node) % KEYS, 0);
+            t_op(&other[node], .api_op = key,
+                 .info =
+                     key_request_info(OP_READ, LOCK_EXCLUSIVE,
+                                      (key == 1 ? KEY_START : 0) | (key == 3 ? KEY_EXECUTE : 0)),
+                 .key = 1 + (key + node) % KEYS);
     }
     step_n(20);
     updates(trx, KEY_EXECUTE | KEY_COMMIT);
@@ -584,8 +588,9 @@ static void test_many_orphans(void **state)
     for (uint32_t i = 0; i < 8; i++) {
         t[i] = t_new(&w, CLIENT, 1);
         for (uint32_t k = 0; k < 4; k++)
-            t_op(&t[i], k, INFO(OP_INSERT, (k == 0 ? KEY_START : 0) | (k == 3 ? KEY_EXECUTE : 0)),
-                 100 + 4 * i + k, NEW_VALUE);
+            t_op(&t[i], .api_op = k,
+                 .info = INFO(OP_INSERT, (k == 0 ? KEY_START : 0) | (k == 3 ? KEY_EXECUTE : 0)),
+                 .key = 100 + 4 * i + k, .value = NEW_VALUE);
     }
     w_run(&w);
     leave(2, "orphans", 5); /* Too few for half of them. */
@@ -627,8 +632,9 @@ static void test_memory_was_used_up(void **state)
     begin(2, 2, small);
     struct trx t = t_new(&w, CLIENT, 1);
     for (uint32_t k = 0; k < 40; k++)
-        t_op(&t, k, INFO(OP_INSERT, (k == 0 ? KEY_START : 0) | (k == 39 ? KEY_EXECUTE : 0)),
-             100 + k, NEW_VALUE);
+        t_op(&t, .api_op = k,
+             .info = INFO(OP_INSERT, (k == 0 ? KEY_START : 0) | (k == 39 ? KEY_EXECUTE : 0)),
+             .key = 100 + k, .value = NEW_VALUE);
     w_run(&w);
     struct arena *arena = block_arena(node_block(w.n[2].node, BLOCK_DBTC, 1));
     while (arena_page(arena, RG_TRANSACTION) != NULL)
@@ -671,10 +677,11 @@ static uint32_t by_unique_key(uint32_t info)
     begin(2, 2, small);
     for (uint32_t i = 0; i < BY_KEY; i++) {
         t[i] = t_new(&w, CLIENT, 1);
-        t_op(&t[i], 1, INFO(OP_INSERT, WRITE_ALL), FIRST_ROW + i, 100 + FIRST_ROW + i);
+        t_op(&t[i], .api_op = 1, .info = INFO(OP_INSERT, WRITE_ALL), .key = FIRST_ROW + i,
+             .value = 100 + FIRST_ROW + i);
         w_run(&w);
         t_next(&t[i]);
-        t_unique(&t[i], 2, info, 100 + FIRST_ROW + i, 200 + i);
+        t_unique(&t[i], .api_op = 2, .info = info, .key = 100 + FIRST_ROW + i, .value = 200 + i);
         w_run(&w);
     }
     take_all();

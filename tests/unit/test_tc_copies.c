@@ -1,7 +1,6 @@
 /* test_tc_copies.c -- fully replicated tables through TC and LQH: copies follow their partitions,
  * reads and scans use those that are near, what is refused, forged messages. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#define W_NODES 4u
 #include "blocks/dblqh/lqh_state.h"
 #include "tests/unit/tc_fixture.h"
 
@@ -20,7 +19,10 @@ static void few_operations(struct node_config *config)
 
 static void start_with(bool unique, uint32_t flags)
 {
-    w_start_replicas(&w, GROUPS * 2u, 2, FRAGMENTS, few_operations);
+    w_start(&w, &(struct world_options){.nodes = GROUPS * 2u,
+                                        .replicas = 2,
+                                        .fragments = FRAGMENTS,
+                                        .tune = few_operations});
     w.partitions = PARTITIONS;
     w.unique = unique;
     w.indexed = !unique;
@@ -44,7 +46,10 @@ static int start_primaries(void **state)
 static int start_plain(void **state)
 {
     (void)state;
-    w_start_replicas(&w, GROUPS * 2u, 2, PARTITIONS, few_operations);
+    w_start(&w, &(struct world_options){.nodes = GROUPS * 2u,
+                                        .replicas = 2,
+                                        .fragments = PARTITIONS,
+                                        .tune = few_operations});
     w.partitions = PARTITIONS;
     w_table(&w, 1, TABLE_ROW_GCI);
     return 0;
@@ -126,7 +131,7 @@ static uint32_t requests(uint32_t node)
 static void done(struct trx *t, enum key_operation operation, uint32_t key, uint32_t value)
 {
     t_next(t);
-    t_op(t, key, INFO(operation, WRITE_ALL), key, value);
+    t_op(t, .api_op = key, .info = INFO(operation, WRITE_ALL), .key = key, .value = value);
     w_run(&w);
     t_expect_keyconf(t, KEYCONF_COMMITTED);
 }
@@ -168,12 +173,12 @@ static void test_one_transaction(void **state)
     struct trx t = t_new(&w, CLIENT, 3);
     done(&t, OP_INSERT, 1, 10);
     t_next(&t);
-    t_op(&t, 1, INFO(OP_UPDATE, KEY_START), 1, 11);
-    t_op(&t, 2, INFO(OP_DELETE, 0), 1, 0);
-    t_op(&t, 3, INFO(OP_INSERT, KEY_EXECUTE), 1, 13);
+    t_op(&t, .api_op = 1, .info = INFO(OP_UPDATE, KEY_START), .key = 1, .value = 11);
+    t_op(&t, .api_op = 2, .info = INFO(OP_DELETE, 0), .key = 1);
+    t_op(&t, .api_op = 3, .info = INFO(OP_INSERT, KEY_EXECUTE), .key = 1, .value = 13);
     w_run(&w);
     t_expect_keyconf(&t, 0);
-    t_op(&t, 4, key_request_info(OP_READ, LOCK_COMMITTED, 0), 1, 0);
+    t_op(&t, .api_op = 4, .info = key_request_info(OP_READ, LOCK_COMMITTED, 0), .key = 1);
     w_run(&w);
     t_expect_value(&w, 4, 13);
     t_rollback(&t);
@@ -182,8 +187,9 @@ static void test_one_transaction(void **state)
     expect_equal(1, 1);
     c_expect_row(&w, 1, 10);
     t_next(&t);
-    t_op(&t, 5, INFO(OP_INSERT, KEY_START | KEY_IGNORE_ERROR), 1, 11);
-    t_op(&t, 6, INFO(OP_UPDATE, KEY_EXECUTE | KEY_COMMIT), 1, 12);
+    t_op(&t, .api_op = 5, .info = INFO(OP_INSERT, KEY_START | KEY_IGNORE_ERROR), .key = 1,
+         .value = 11);
+    t_op(&t, .api_op = 6, .info = INFO(OP_UPDATE, KEY_EXECUTE | KEY_COMMIT), .key = 1, .value = 12);
     w_run(&w);
     t_expect_ref(&w, 5, ERR_ROW_EXISTS);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
@@ -200,11 +206,12 @@ static void test_waits(void **state)
     for (uint32_t key = 0; key < 8; key++) { /* Of all partitions. */
         done(&t, OP_INSERT, key, 10);
         t_next(&t);
-        t_op(&t, 1, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), key, 11);
+        t_op(&t, .api_op = 1, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = key,
+             .value = 11);
         w_run(&w);
         t_expect_keyconf(&t, 0);
         t_next(&other);
-        t_op(&other, 2, INFO(OP_UPDATE, WRITE_ALL), key, 12);
+        t_op(&other, .api_op = 2, .info = INFO(OP_UPDATE, WRITE_ALL), .key = key, .value = 12);
         w_run(&w);
         c_expect_row(&w, key, 10);
         t_commit(&t);
@@ -213,13 +220,13 @@ static void test_waits(void **state)
         t_expect_keyconf(&other, KEYCONF_COMMITTED);
         c_expect_row(&w, key, 12);
         t_next(&t);
-        t_op(&t, 3, INFO(OP_READ, KEY_START | KEY_EXECUTE), key,
-             0); /* Locks the partition's row. */
+        t_op(&t, .api_op = 3, .info = INFO(OP_READ, KEY_START | KEY_EXECUTE),
+             .key = key); /* Locks the partition's row. */
         w_run(&w);
         t_expect_value(&w, 3, 12);
         t_expect_keyconf(&t, 0);
         t_next(&other);
-        t_op(&other, 4, INFO(OP_DELETE, KEY_NOWAIT | WRITE_ALL), key, 0);
+        t_op(&other, .api_op = 4, .info = INFO(OP_DELETE, KEY_NOWAIT | WRITE_ALL), .key = key);
         w_run(&w);
         t_expect_rolled_back(&other, ERR_NOWAIT_LOCK, 4);
         t_rollback(&t);
@@ -239,14 +246,14 @@ static void test_unique(void **state)
     fill(&t);
     expect_equal(W_INDEX, KEYS);
     t_next(&t);
-    t_unique(&t, 1, UNIQUE(OP_UPDATE, 0, KEY_START), 101, 201);
-    t_unique(&t, 2, UNIQUE(OP_DELETE, 0, KEY_EXECUTE | KEY_COMMIT), 102, 0);
+    t_unique(&t, .api_op = 1, .info = UNIQUE(OP_UPDATE, 0, KEY_START), .key = 101, .value = 201);
+    t_unique(&t, .api_op = 2, .info = UNIQUE(OP_DELETE, 0, KEY_EXECUTE | KEY_COMMIT), .key = 102);
     w_run(&w);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
     expect_equal(1, KEYS - 1);
     expect_equal(W_INDEX, KEYS - 1);
     t_next(&other);
-    t_op(&other, 3, INFO(OP_UPDATE, WRITE_ALL), 3, 104);
+    t_op(&other, .api_op = 3, .info = INFO(OP_UPDATE, WRITE_ALL), .key = 3, .value = 104);
     w_run(&w);
     const struct signal *sig = c_take(&w, GSN_TCROLLBACKREP);
     assert_non_null(sig);
@@ -426,7 +433,7 @@ static void test_no_memory(void **state)
     for (uint32_t i = 0; i < 2; i++) {
         w_tamper(&w, 1, BLOCK_DBTC, 9997, POOL_OPERATIONS << 16 | 2); /* The second one. */
         t_next(&t);
-        t_op(&t, 2, INFO(OP_UPDATE, WRITE_ALL | flags[i]), 1, 11);
+        t_op(&t, .api_op = 2, .info = INFO(OP_UPDATE, WRITE_ALL | flags[i]), .key = 1, .value = 11);
         w_run(&w);
         t_expect_rolled_back(&t, ERR_TC_OPERATIONS, 2);
     }
@@ -442,12 +449,12 @@ static void test_drop(void **state)
     struct trx holder = t_new(&w, CLIENT_TWO, 2);
     done(&t, OP_INSERT, 1, 10);
     t_next(&holder);
-    t_op(&holder, 1, INFO(OP_READ, KEY_START | KEY_EXECUTE), 1, 0);
+    t_op(&holder, .api_op = 1, .info = INFO(OP_READ, KEY_START | KEY_EXECUTE), .key = 1);
     w_run(&w);
     t_expect_value(&w, 1, 10);
     t_expect_keyconf(&holder, 0);
     t_next(&t);
-    t_op(&t, 2, INFO(OP_UPDATE, WRITE_ALL), 1, 11); /* Waits. */
+    t_op(&t, .api_op = 2, .info = INFO(OP_UPDATE, WRITE_ALL), .key = 1, .value = 11); /* Waits. */
     w_run(&w);
     w_order(&w, 1, BLOCK_DBTC, 1, LOCAL_TABLE_DROPPING);
     w_run(&w);
@@ -500,7 +507,7 @@ static void test_forged(void **state)
     for (uint32_t key = 0; key < 8; key++) { /* Primaries are on all nodes. */
         done(&t, OP_INSERT, key, 10);
         t_next(&t);
-        t_op(&t, 1, INFO(OP_READ, KEY_START | KEY_EXECUTE), key, 0);
+        t_op(&t, .api_op = 1, .info = INFO(OP_READ, KEY_START | KEY_EXECUTE), .key = key);
         w_run(&w);
         t_expect_value(&w, 1, 10);
         t_expect_keyconf(&t, 0);
@@ -508,7 +515,8 @@ static void test_forged(void **state)
             assert_true(fire(&t, from, key, OP_UPDATE));
         give_up(&t);
         t_next(&t);
-        t_op(&t, 1, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), key, 11);
+        t_op(&t, .api_op = 1, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = key,
+             .value = 11);
         w_run(&w);
         t_expect_keyconf(&t, 0); /* Its FIRE_COPY_ORD has come: none is due. */
         for (uint32_t from = 2; from <= w.nodes; from++) {
@@ -529,7 +537,7 @@ static void test_forged_without_copies(void **state)
     struct trx t = t_new(&w, CLIENT, 1);
     struct trx other = t_new(&w, CLIENT_TWO, 1);
     t_next(&t);
-    t_op(&t, 1, INFO(OP_INSERT, KEY_START | KEY_EXECUTE), 1, 11);
+    t_op(&t, .api_op = 1, .info = INFO(OP_INSERT, KEY_START | KEY_EXECUTE), .key = 1, .value = 11);
     w_run(&w);
     t_expect_keyconf(&t, 0);
     assert_true(fire(&t, 2, 1, OP_INSERT));

@@ -51,7 +51,7 @@ static const struct block_type stub_type = {"DBDIH", BLOCK_DBDIH, stub_handlers,
 /* `files`: only TC is told so, there is no disk here. */
 static void begin(bool files)
 {
-    w_start(&w, 1, 2, NULL);
+    w_start(&w, &(struct world_options){.nodes = 1, .fragments = 2});
     if (files) ((struct node_config *)(uintptr_t)node_config_of(w.n[1].node))->diskless = 0;
     stub = (struct dih_stub *)(void *)block_create(node_thread(w.n[1].node, 0), &stub_type, 0,
                                                    sizeof(struct dih_stub));
@@ -103,7 +103,7 @@ static void durable(uint32_t gci)
 static void write_row(struct trx *t, uint32_t key, uint32_t flags)
 {
     t_next(t);
-    t_op(t, key, INFO(OP_WRITE, flags), key, key);
+    t_op(t, .api_op = key, .info = INFO(OP_WRITE, flags), .key = key, .value = key);
     w_run(&w);
 }
 static struct tckeyconf keyconf(void)
@@ -256,7 +256,7 @@ static void test_many_wait_and_some_go(void **state)
     }
     /* While it waits the record is taken, and it is released only after the answer. */
     t_next(&many[0]);
-    t_op(&many[0], 7, INFO(OP_INSERT, WRITE_ALL), 7, 7);
+    t_op(&many[0], .api_op = 7, .info = INFO(OP_INSERT, WRITE_ALL), .key = 7, .value = 7);
     w_run(&w);
     t_expect_rolled_back(&many[0], ERR_TC_INTERNAL_203, 7);
     struct tcreleasereq release = {.tc_connect = many[2].connect, .sender_data = 5};

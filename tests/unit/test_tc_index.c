@@ -114,8 +114,8 @@ static void test_uncommitted(void **state)
     uint32_t above_size = make_range(above, &new_value, NULL, false, false);
     (void)state;
     struct trx t = t_new(&w, CLIENT_TWO, 1);
-    t_op(&t, 1, INFO(OP_UPDATE, KEY_START), 17, new_value);
-    t_op(&t, 2, INFO(OP_DELETE, KEY_EXECUTE), 18, 0);
+    t_op(&t, .api_op = 1, .info = INFO(OP_UPDATE, KEY_START), .key = 17, .value = new_value);
+    t_op(&t, .api_op = 2, .info = INFO(OP_DELETE, KEY_EXECUTE), .key = 18);
     w_run(&w);
     t_expect_keyconf(&t, 0);
     struct scan scan = s_open(&committed, above, above_size);

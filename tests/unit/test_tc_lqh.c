@@ -10,7 +10,7 @@ static struct world w;
 static int start_one(void **state)
 {
     (void)state;
-    w_start(&w, 1, FRAGMENTS, NULL);
+    w_start(&w, &(struct world_options){.nodes = 1, .fragments = FRAGMENTS});
     w_table(&w, 1, TABLE_ROW_GCI | TABLE_READ_BACKUP);
     return 0;
 }
@@ -18,7 +18,7 @@ static int start_one(void **state)
 static int start_two(void **state)
 {
     (void)state;
-    w_start(&w, 2, FRAGMENTS, NULL);
+    w_start(&w, &(struct world_options){.nodes = 2, .fragments = FRAGMENTS});
     w_table(&w, 1, TABLE_ROW_GCI | TABLE_READ_BACKUP);
     return 0;
 }
@@ -26,7 +26,7 @@ static int start_two(void **state)
 static int start_two_primary(void **state)
 {
     (void)state;
-    w_start(&w, 2, FRAGMENTS, NULL);
+    w_start(&w, &(struct world_options){.nodes = 2, .fragments = FRAGMENTS});
     w_table(&w, 1, TABLE_ROW_GCI);
     return 0;
 }
@@ -51,32 +51,32 @@ static void test_operations(void **state)
     c_expect_none(&w, 21);
 
     t_next(&t);
-    t_op(&t, 1, INFO(OP_INSERT, WRITE_ALL), 7, 1);
+    t_op(&t, .api_op = 1, .info = INFO(OP_INSERT, WRITE_ALL), .key = 7, .value = 1);
     w_run(&w);
     t_expect_rolled_back(&t, ERR_ROW_EXISTS, 1);
     t_next(&t);
-    t_op(&t, 2, INFO(OP_UPDATE, WRITE_ALL), 7, 71);
+    t_op(&t, .api_op = 2, .info = INFO(OP_UPDATE, WRITE_ALL), .key = 7, .value = 71);
     w_run(&w);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
     c_expect_row(&w, 7, 71);
     t_next(&t);
-    t_op(&t, 3, INFO(OP_UPDATE, WRITE_ALL), 99, 1);
+    t_op(&t, .api_op = 3, .info = INFO(OP_UPDATE, WRITE_ALL), .key = 99, .value = 1);
     w_run(&w);
     t_expect_rolled_back(&t, ERR_ROW_NOT_FOUND, 3);
     for (uint32_t value = 1; value <= 2; value++) { /* Inserts, then updates. */
         t_next(&t);
-        t_op(&t, 4, INFO(OP_WRITE, WRITE_ALL), 30, value);
+        t_op(&t, .api_op = 4, .info = INFO(OP_WRITE, WRITE_ALL), .key = 30, .value = value);
         w_run(&w);
         t_expect_keyconf(&t, KEYCONF_COMMITTED);
         c_expect_row(&w, 30, value);
     }
     t_next(&t);
-    t_op(&t, 5, INFO(OP_DELETE, WRITE_ALL), 30, 0);
+    t_op(&t, .api_op = 5, .info = INFO(OP_DELETE, WRITE_ALL), .key = 30);
     w_run(&w);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
     c_expect_none(&w, 30);
     t_next(&t);
-    t_op(&t, 6, INFO(OP_READ, WRITE_ALL), 7, 0);
+    t_op(&t, .api_op = 6, .info = INFO(OP_READ, WRITE_ALL), .key = 7);
     w_run(&w);
     t_expect_value(&w, 6, 71);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
@@ -88,15 +88,18 @@ static void test_batches(void **state)
     struct trx t = t_new(&w, CLIENT, 1);
     (void)state;
     for (uint32_t i = 0; i < 300; i++) {
-        t_op(&t, i, INFO(OP_INSERT, (i == 0 ? KEY_START : 0) | (i == 299 ? KEY_EXECUTE : 0)), i, i);
+        t_op(&t, .api_op = i,
+             .info = INFO(OP_INSERT, (i == 0 ? KEY_START : 0) | (i == 299 ? KEY_EXECUTE : 0)),
+             .key = i, .value = i);
         if (i % 50 == 0) w_run(&w);
     }
     w_run(&w);
     t_expect_keyconf(&t, 0);
     c_expect_none(&w, 5); /* Not committed yet. */
     for (uint32_t i = 0; i < 100; i++)
-        t_op(&t, i, INFO(OP_UPDATE, i == 99 ? KEY_EXECUTE : 0), i, i + 1000);
-    t_op(&t, 7, INFO(OP_DELETE, KEY_EXECUTE), 7, 0);
+        t_op(&t, .api_op = i, .info = INFO(OP_UPDATE, i == 99 ? KEY_EXECUTE : 0), .key = i,
+             .value = i + 1000);
+    t_op(&t, .api_op = 7, .info = INFO(OP_DELETE, KEY_EXECUTE), .key = 7);
     w_run(&w);
     t_expect_rolled_back(&t, ERR_TC_INTERNAL_203,
                          7); /* An operation before the batch was answered. */
@@ -104,14 +107,16 @@ static void test_batches(void **state)
 
     t_next(&t);
     for (uint32_t i = 0; i < 300; i++)
-        t_op(&t, i, INFO(OP_INSERT, (i == 0 ? KEY_START : 0) | (i == 299 ? KEY_EXECUTE : 0)), i, i);
+        t_op(&t, .api_op = i,
+             .info = INFO(OP_INSERT, (i == 0 ? KEY_START : 0) | (i == 299 ? KEY_EXECUTE : 0)),
+             .key = i, .value = i);
     w_run(&w);
     t_expect_keyconf(&t, 0);
-    t_op(&t, 1, INFO(OP_UPDATE, 0), 1, 111);
-    t_op(&t, 2, INFO(OP_DELETE, 0), 2, 0);
-    t_op(&t, 3, INFO(OP_DELETE, 0), 3, 0);
-    t_op(&t, 4, INFO(OP_INSERT, 0), 3, 333);
-    t_op(&t, 5, INFO(OP_READ, KEY_EXECUTE), 1, 0);
+    t_op(&t, .api_op = 1, .info = INFO(OP_UPDATE, 0), .key = 1, .value = 111);
+    t_op(&t, .api_op = 2, .info = INFO(OP_DELETE, 0), .key = 2);
+    t_op(&t, .api_op = 3, .info = INFO(OP_DELETE, 0), .key = 3);
+    t_op(&t, .api_op = 4, .info = INFO(OP_INSERT, 0), .key = 3, .value = 333);
+    t_op(&t, .api_op = 5, .info = INFO(OP_READ, KEY_EXECUTE), .key = 1);
     w_run(&w);
     t_expect_value(&w, 5, 111);
     t_expect_keyconf(&t, 0);
@@ -127,7 +132,9 @@ static void test_batches(void **state)
 
     t_next(&t);
     for (uint32_t i = 0; i < 300; i++)
-        t_op(&t, i, INFO(OP_WRITE, (i == 0 ? KEY_START : 0) | (i == 299 ? KEY_EXECUTE : 0)), i, 0);
+        t_op(&t, .api_op = i,
+             .info = INFO(OP_WRITE, (i == 0 ? KEY_START : 0) | (i == 299 ? KEY_EXECUTE : 0)),
+             .key = i);
     w_run(&w);
     t_expect_keyconf(&t, 0);
     t_rollback(&t);
@@ -143,14 +150,15 @@ static void test_ignore_error(void **state)
     (void)state;
     c_insert(&w, &t, 1, 10);
     t_next(&t);
-    t_op(&t, 1, INFO(OP_INSERT, KEY_START | KEY_IGNORE_ERROR), 1, 0);
-    t_op(&t, 2, INFO(OP_INSERT, KEY_IGNORE_ERROR), 2, 20);
-    t_op(&t, 3, INFO(OP_DELETE, KEY_IGNORE_ERROR | KEY_EXECUTE), 3, 0);
+    t_op(&t, .api_op = 1, .info = INFO(OP_INSERT, KEY_START | KEY_IGNORE_ERROR), .key = 1);
+    t_op(&t, .api_op = 2, .info = INFO(OP_INSERT, KEY_IGNORE_ERROR), .key = 2, .value = 20);
+    t_op(&t, .api_op = 3, .info = INFO(OP_DELETE, KEY_IGNORE_ERROR | KEY_EXECUTE), .key = 3);
     w_run(&w);
     t_expect_ref(&w, 1, ERR_ROW_EXISTS);
     t_expect_ref(&w, 3, ERR_ROW_NOT_FOUND);
     t_expect_keyconf(&t, 0);
-    t_op(&t, 4, INFO(OP_UPDATE, KEY_IGNORE_ERROR | KEY_EXECUTE | KEY_COMMIT), 9, 1);
+    t_op(&t, .api_op = 4, .info = INFO(OP_UPDATE, KEY_IGNORE_ERROR | KEY_EXECUTE | KEY_COMMIT),
+         .key = 9, .value = 1);
     w_run(&w);
     t_expect_ref(&w, 4, ERR_ROW_NOT_FOUND);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
@@ -166,10 +174,11 @@ static void test_lock_wait(void **state)
     (void)state;
     c_insert(&w, &one, 1, 10);
     t_next(&one);
-    t_op(&one, 1, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), 1, 11);
+    t_op(&one, .api_op = 1, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = 1,
+         .value = 11);
     w_run(&w);
     t_expect_keyconf(&one, 0);
-    t_op(&two, 2, INFO(OP_READ, KEY_START | KEY_EXECUTE), 1, 0);
+    t_op(&two, .api_op = 2, .info = INFO(OP_READ, KEY_START | KEY_EXECUTE), .key = 1);
     w_run(&w);
     assert_null(c_take(&w, GSN_TCKEYCONF));
     c_expect_row(&w, 1, 10); /* Committed reads do not wait. */
@@ -180,14 +189,15 @@ static void test_lock_wait(void **state)
     t_expect_keyconf(&two, 0);
 
     t_next(&one);
-    t_op(&one, 3, INFO(OP_UPDATE, WRITE_ALL | KEY_NOWAIT), 1, 12);
+    t_op(&one, .api_op = 3, .info = INFO(OP_UPDATE, WRITE_ALL | KEY_NOWAIT), .key = 1, .value = 12);
     w_run(&w);
     t_expect_rolled_back(&one, ERR_NOWAIT_LOCK, 3);
-    t_op(&two, 4, INFO(OP_DELETE, KEY_EXECUTE), 1, 0);
+    t_op(&two, .api_op = 4, .info = INFO(OP_DELETE, KEY_EXECUTE), .key = 1);
     w_run(&w);
     t_expect_keyconf(&two, 0);
     t_next(&one);
-    t_op(&one, 5, INFO(OP_WRITE, WRITE_ALL), 1, 13); /* Waits; the row vanishes; inserts. */
+    t_op(&one, .api_op = 5, .info = INFO(OP_WRITE, WRITE_ALL), .key = 1,
+         .value = 13); /* Waits; the row vanishes; inserts. */
     w_run(&w);
     t_commit(&two);
     w_run(&w);
@@ -205,15 +215,19 @@ static void test_deadlock(void **state)
     c_insert(&w, &one, 1, 1);
     c_insert(&w, &one, 2, 2);
     t_next(&one);
-    t_op(&one, 1, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), 1, 10);
-    t_op(&two, 2, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), 2, 20);
+    t_op(&one, .api_op = 1, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = 1,
+         .value = 10);
+    t_op(&two, .api_op = 2, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = 2,
+         .value = 20);
     w_run(&w);
     t_expect_keyconf(&one, 0);
     t_expect_keyconf(&two, 0);
-    t_op(&one, 3, INFO(OP_UPDATE, KEY_EXECUTE | KEY_COMMIT), 2, 11);
+    t_op(&one, .api_op = 3, .info = INFO(OP_UPDATE, KEY_EXECUTE | KEY_COMMIT), .key = 2,
+         .value = 11);
     w_run(&w);
     w_pass(&w, 100);
-    t_op(&two, 4, INFO(OP_UPDATE, KEY_EXECUTE | KEY_COMMIT), 1, 21);
+    t_op(&two, .api_op = 4, .info = INFO(OP_UPDATE, KEY_EXECUTE | KEY_COMMIT), .key = 1,
+         .value = 21);
     w_run(&w);
     assert_int_equal(w_lqh(&w, 1).segments + w_lqh(&w, w.nodes).segments > 0, 1);
     w_pass(&w, 1000);
@@ -234,9 +248,11 @@ static void test_api_failure(void **state)
     for (uint32_t i = 0; i < 3; i++)
         dead[i] = t_new(&w, CLIENT_TWO, 1);
     c_insert(&w, &one, 1, 10);
-    t_op(&dead[0], 1, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), 1, 11);
-    t_op(&dead[1], 2, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), 1, 12); /* Waits for a lock. */
-    t_op(&dead[2], 3, INFO(OP_INSERT, KEY_START), 2, 12);
+    t_op(&dead[0], .api_op = 1, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = 1,
+         .value = 11);
+    t_op(&dead[1], .api_op = 2, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = 1,
+         .value = 12); /* Waits for a lock. */
+    t_op(&dead[2], .api_op = 3, .info = INFO(OP_INSERT, KEY_START), .key = 2, .value = 12);
     w_run(&w);
     t_expect_keyconf(&dead[0], 0);
     struct api_failreq req = {.sender_data = 5, .node = CLIENT_TWO};
@@ -278,10 +294,11 @@ static void test_inserts(void **state)
         for (uint32_t node = 1; node <= w.nodes; node++)
             w_tamper(&w, node, refusals[i].block_no, refusals[i].number, refusals[i].extra);
         t_next(&t);
-        t_op(&t, 1, INFO(OP_UPDATE, WRITE_ALL), 1, 11);
+        t_op(&t, .api_op = 1, .info = INFO(OP_UPDATE, WRITE_ALL), .key = 1, .value = 11);
         w_run(&w);
         t_expect_rolled_back(&t, refusals[i].error, refusals[i].api_op);
-        t_op(&t, 2, INFO(OP_UPDATE, 0), 1, 12); /* Crosses the report: not answered. */
+        t_op(&t, .api_op = 2, .info = INFO(OP_UPDATE, 0), .key = 1,
+             .value = 12); /* Crosses the report: not answered. */
         w_run(&w);
         for (uint32_t node = 1; node <= w.nodes; node++)
             w_tamper(&w, node, refusals[i].block_no, 0, 0);
@@ -292,7 +309,7 @@ static void test_inserts(void **state)
     for (uint32_t number = 8002; number <= 8005; number += 3) {
         w_tamper(&w, 1, BLOCK_DBTC, number, 0);
         t_next(&t);
-        t_op(&t, 1, INFO(OP_UPDATE, WRITE_ALL), 1, number);
+        t_op(&t, .api_op = 1, .info = INFO(OP_UPDATE, WRITE_ALL), .key = 1, .value = number);
         w_run(&w);
         t_rollback(&t); /* Too late. */
         w_run(&w);
@@ -315,10 +332,11 @@ static void test_inserts(void **state)
             w_tamper(&w, node, BLOCK_DBLQH, number, 0);
         t_next(&t);
         t_next(&u);
-        t_op(&t, 1, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), 1, 50);
+        t_op(&t, .api_op = 1, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = 1,
+             .value = 50);
         w_run(&w);
         t_expect_keyconf(&t, 0);
-        t_op(&u, 2, INFO(OP_UPDATE, WRITE_ALL), 1, 51);
+        t_op(&u, .api_op = 2, .info = INFO(OP_UPDATE, WRITE_ALL), .key = 1, .value = 51);
         w_run(&w);
         t_commit(&t);
         w_run(&w);
@@ -336,13 +354,14 @@ static void test_forged(void **state)
     struct trx t = t_new(&w, CLIENT, 1);
     struct trx other = t_new(&w, CLIENT_TWO, 1);
     (void)state;
-    t_op(&t, 1, INFO(OP_INSERT, KEY_START | KEY_EXECUTE), 1, 1);
+    t_op(&t, .api_op = 1, .info = INFO(OP_INSERT, KEY_START | KEY_EXECUTE), .key = 1, .value = 1);
     w_run(&w);
     t_expect_keyconf(&t, 0);
 
     struct trx forged = t; /* Another client uses the record, with the right transaction id. */
     forged.client = CLIENT_TWO;
-    t_op(&forged, 2, INFO(OP_UPDATE, KEY_EXECUTE | KEY_COMMIT), 1, 2);
+    t_op(&forged, .api_op = 2, .info = INFO(OP_UPDATE, KEY_EXECUTE | KEY_COMMIT), .key = 1,
+         .value = 2);
     t_commit(&forged);
     t_rollback(&forged);
     w_run(&w);
@@ -357,7 +376,7 @@ static void test_forged(void **state)
     other.transid1 =
         t.transid1; /* The same transaction id in another record: must not share the lock. */
     other.transid2 = t.transid2;
-    t_op(&other, 3, INFO(OP_WRITE, WRITE_ALL | KEY_NOWAIT), 1, 3);
+    t_op(&other, .api_op = 3, .info = INFO(OP_WRITE, WRITE_ALL | KEY_NOWAIT), .key = 1, .value = 3);
     w_run(&w);
     t_expect_rolled_back(&other, ERR_NOWAIT_LOCK, 3);
 
@@ -365,12 +384,14 @@ static void test_forged(void **state)
     for (uint32_t i = 0; i < 64; i++) {
         stale.connect = i * 0x01010101u + 2;
         if (stale.connect == t.connect || stale.connect == other.connect) continue;
-        t_op(&stale, 4, INFO(OP_UPDATE, 0), 1, 9);
+        t_op(&stale, .api_op = 4, .info = INFO(OP_UPDATE, 0), .key = 1, .value = 9);
         w_run(&w);
         t_expect_ref(&w, 4, ERR_TC_INTERNAL_203);
     }
-    t_op(&t, 5, 5u | KEY_IGNORE_ERROR, 1, 0); /* Operation 5 does not exist. */
-    t_op(&t, 6, key_request_info(OP_READ, (enum lock_mode)3, KEY_IGNORE_ERROR), 1, 0);
+    t_op(&t, .api_op = 5, .info = 5u | KEY_IGNORE_ERROR,
+         .key = 1); /* Operation 5 does not exist. */
+    t_op(&t, .api_op = 6, .info = key_request_info(OP_READ, (enum lock_mode)3, KEY_IGNORE_ERROR),
+         .key = 1);
     w_run(&w);
     t_expect_ref(&w, 5, ERR_TC_INTERNAL_203);
     t_expect_ref(&w, 6, ERR_TC_INTERNAL_203);
@@ -415,12 +436,12 @@ static void test_states(void **state)
     c_insert(&w, &t, 1, 10);
     w_level(&w, 1, START_STARTING);
     t_next(&t);
-    t_op(&t, 1, INFO(OP_INSERT, WRITE_ALL), 2, 1);
+    t_op(&t, .api_op = 1, .info = INFO(OP_INSERT, WRITE_ALL), .key = 2, .value = 1);
     w_run(&w);
     t_expect_rolled_back(&t, ERR_CLUSTER_UNAVAILABLE, 1);
     w_level(&w, 1, START_STOPPING_1);
     t_next(&t);
-    t_op(&t, 1, INFO(OP_INSERT, WRITE_ALL), 2, 1);
+    t_op(&t, .api_op = 1, .info = INFO(OP_INSERT, WRITE_ALL), .key = 2, .value = 1);
     struct tcseizereq seize = {0};
     c_send(&w, CLIENT, 1, GSN_TCSEIZEREQ, &seize, 1, NULL, 0);
     c_read(&w, 1, 3, 1);
@@ -446,12 +467,13 @@ static void test_one_client_alone(void **state)
     struct trx other = t_new(&w, CLIENT, 1);
     struct trx idle = t_new(&w, CLIENT, 1);
     struct trx mine = t_new(&w, CLIENT_TWO, 1);
-    t_op(&other, 1, INFO(OP_INSERT, KEY_START | KEY_EXECUTE), 1, 10);
+    t_op(&other, .api_op = 1, .info = INFO(OP_INSERT, KEY_START | KEY_EXECUTE), .key = 1,
+         .value = 10);
     w_run(&w);
     t_expect_keyconf(&other, 0);
 
     single_user(CLIENT_TWO, 1, 500); /* What is under way may end, nothing new begins. */
-    t_op(&idle, 2, INFO(OP_INSERT, WRITE_ALL), 2, 20);
+    t_op(&idle, .api_op = 2, .info = INFO(OP_INSERT, WRITE_ALL), .key = 2, .value = 20);
     c_insert(&w, &mine, 3, 30);
     t_expect_rolled_back(&idle, ERR_SINGLE_USER_MODE, 2);
     assert_int_equal(w_driver(&w, 1)->drained, 0);
@@ -462,7 +484,8 @@ static void test_one_client_alone(void **state)
 
     single_user(0, 0, 0);
     t_next(&other);
-    t_op(&other, 4, INFO(OP_INSERT, KEY_START | KEY_EXECUTE), 4, 40);
+    t_op(&other, .api_op = 4, .info = INFO(OP_INSERT, KEY_START | KEY_EXECUTE), .key = 4,
+         .value = 40);
     w_run(&w);
     t_expect_keyconf(&other, 0);
     single_user(CLIENT_TWO, 2, 500); /* It stays open: in the end by force. */
@@ -493,7 +516,7 @@ static void few_records(struct node_config *config)
 static int start_few(void **state)
 {
     (void)state;
-    w_start(&w, 1, FRAGMENTS, few_records);
+    w_start(&w, &(struct world_options){.nodes = 1, .fragments = FRAGMENTS, .tune = few_records});
     w_table(&w, 1, TABLE_ROW_GCI);
     return 0;
 }
@@ -501,7 +524,7 @@ static int start_few(void **state)
 static int start_few_two(void **state)
 {
     (void)state;
-    w_start(&w, 2, FRAGMENTS, few_records);
+    w_start(&w, &(struct world_options){.nodes = 2, .fragments = FRAGMENTS, .tune = few_records});
     w_table(&w, 1, TABLE_ROW_GCI | TABLE_READ_BACKUP);
     return 0;
 }
@@ -519,22 +542,25 @@ static void test_exhausted(void **state)
                      ERR_TC_TRANSACTIONS);
 
     for (uint32_t i = 0; i < 9; i++)
-        t_op(&t[0], i, INFO(OP_INSERT, (i == 0 ? KEY_START : 0) | (i == 8 ? KEY_EXECUTE : 0)), i,
-             i);
+        t_op(&t[0], .api_op = i,
+             .info = INFO(OP_INSERT, (i == 0 ? KEY_START : 0) | (i == 8 ? KEY_EXECUTE : 0)),
+             .key = i, .value = i);
     w_run(&w);
     t_expect_rolled_back(&t[0], ERR_TC_OPERATIONS_LIMIT, 8); /* It has all there are. */
     w_expect_quiet(&w);
     for (uint32_t i = 0; i < 8; i++) /* As many as there are records. */
-        t_op(&t[1], i,
-             INFO(OP_INSERT, (i == 0 ? KEY_START : 0) | (i == 7 ? KEY_EXECUTE | KEY_COMMIT : 0)), i,
-             i);
+        t_op(&t[1], .api_op = i,
+             .info = INFO(OP_INSERT,
+                          (i == 0 ? KEY_START : 0) | (i == 7 ? KEY_EXECUTE | KEY_COMMIT : 0)),
+             .key = i, .value = i);
     w_run(&w);
     t_expect_keyconf(&t[1], KEYCONF_COMMITTED);
     c_expect_row(&w, 7, 7);
 
     /* A transaction that its client has left lying. */
     t_next(&t[2]);
-    t_op(&t[2], 1, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), 1, 5);
+    t_op(&t[2], .api_op = 1, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = 1,
+         .value = 5);
     w_run(&w);
     t_expect_keyconf(&t[2], 0);
     w_pass(&w, 300);
@@ -544,7 +570,8 @@ static void test_exhausted(void **state)
     c_expect_row(&w, 1, 1);
 
     /* A release in the middle of a transaction ends it. */
-    t_op(&t[3], 1, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), 1, 5);
+    t_op(&t[3], .api_op = 1, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = 1,
+         .value = 5);
     w_run(&w);
     t_expect_keyconf(&t[3], 0);
     struct tcreleasereq release = {.tc_connect = t[3].connect, .sender_data = 8};
@@ -563,8 +590,10 @@ static void test_active_limit(void **state)
     for (uint32_t i = 0; i < 5; i++)
         t[i] = t_new(&w, CLIENT, 1);
     for (uint32_t i = 0; i < 4; i++)
-        t_op(&t[i], i, INFO(OP_INSERT, KEY_START | KEY_EXECUTE), i, i);
-    t_op(&t[4], 9, INFO(OP_INSERT, KEY_START | KEY_EXECUTE), 9, 9);
+        t_op(&t[i], .api_op = i, .info = INFO(OP_INSERT, KEY_START | KEY_EXECUTE), .key = i,
+             .value = i);
+    t_op(&t[4], .api_op = 9, .info = INFO(OP_INSERT, KEY_START | KEY_EXECUTE), .key = 9,
+         .value = 9);
     w_run(&w);
     for (uint32_t i = 0; i < 4; i++)
         assert_non_null(c_take(&w, GSN_TCKEYCONF));
@@ -577,20 +606,20 @@ static void test_active_limit(void **state)
     for (uint32_t i = 0; i < 4; i++) {
         assert_non_null(c_take(&w, GSN_TC_COMMITCONF));
         t_next(&t[i]);
-        t_op(&t[i], i, INFO(OP_WRITE, WRITE_ALL), 10 + i, i);
+        t_op(&t[i], .api_op = i, .info = INFO(OP_WRITE, WRITE_ALL), .key = 10 + i, .value = i);
     }
     w_run(&w);
     for (uint32_t i = 0; i < 4; i++)
         assert_non_null(c_take(&w, GSN_TCKEYCONF));
     assert_int_equal(w_tc(&w, 1).transactions, 8);
     t_next(&t[4]);
-    t_op(&t[4], 9, INFO(OP_INSERT, WRITE_ALL), 9, 9);
+    t_op(&t[4], .api_op = 9, .info = INFO(OP_INSERT, WRITE_ALL), .key = 9, .value = 9);
     w_run(&w);
     t_expect_rolled_back(&t[4], ERR_COMPLETE_RECORDS, 9);
     w_pass(&w, 100);
     w_tamper(&w, 1, BLOCK_DBTC, 0, 0);
     t_next(&t[4]);
-    t_op(&t[4], 9, INFO(OP_INSERT, WRITE_ALL), 9, 9);
+    t_op(&t[4], .api_op = 9, .info = INFO(OP_INSERT, WRITE_ALL), .key = 9, .value = 9);
     w_run(&w);
     t_expect_keyconf(&t[4], KEYCONF_COMMITTED);
 }
@@ -600,7 +629,7 @@ static void test_drop_ends_idle_transaction(void **state)
 {
     struct trx t = t_new(&w, CLIENT, 1);
     (void)state;
-    t_op(&t, 1, INFO(OP_INSERT, KEY_START | KEY_EXECUTE), 1, 5);
+    t_op(&t, .api_op = 1, .info = INFO(OP_INSERT, KEY_START | KEY_EXECUTE), .key = 1, .value = 5);
     w_run(&w);
     t_expect_keyconf(&t, 0);
     for (uint32_t node = 1; node <= w.nodes; node++)
@@ -624,7 +653,7 @@ static void test_drop(void **state)
     for (uint32_t key = 0; key < 100; key++)
         c_insert(&w, &t, key, key);
     t_next(&t);
-    t_op(&t, 1, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), 1, 5);
+    t_op(&t, .api_op = 1, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = 1, .value = 5);
     w_run(&w);
     t_expect_keyconf(&t, 0);
     for (uint32_t node = 1; node <= w.nodes; node++) {
@@ -632,7 +661,7 @@ static void test_drop(void **state)
     }
     w_run(&w);
     assert_int_equal(w_driver(&w, 1)->states[LOCAL_TABLE_DROPPING], 0);
-    t_op(&u, 2, INFO(OP_UPDATE, WRITE_ALL), 2, 5);
+    t_op(&u, .api_op = 2, .info = INFO(OP_UPDATE, WRITE_ALL), .key = 2, .value = 5);
     w_run(&w);
     t_expect_rolled_back(&u, ERR_TABLE_DROPPING_TC, 2);
     t_commit(&t);
@@ -666,9 +695,10 @@ static void test_backup_refuses(void **state)
         w_tamper(&w, 2, BLOCK_DBLQH, 5002, 827);
         t_next(&t);
         for (uint32_t key = 1; key < 20; key++)
-            t_op(&t, key,
-                 INFO(OP_WRITE, flags | (key == 1 ? KEY_START : 0) | (key == 19 ? KEY_EXECUTE : 0)),
-                 key, 99);
+            t_op(&t, .api_op = key,
+                 .info = INFO(OP_WRITE,
+                              flags | (key == 1 ? KEY_START : 0) | (key == 19 ? KEY_EXECUTE : 0)),
+                 .key = key, .value = 99);
         w_run(&w);
         const struct signal *sig = c_take(&w, GSN_TCROLLBACKREP);
         assert_non_null(sig);
@@ -681,10 +711,10 @@ static void test_backup_refuses(void **state)
     }
     t_next(&t);
     for (uint32_t key = 1; key < 20; key++)
-        t_op(
-            &t, key,
-            INFO(OP_WRITE, (key == 1 ? KEY_START : 0) | (key == 19 ? KEY_EXECUTE | KEY_COMMIT : 0)),
-            key, 99);
+        t_op(&t, .api_op = key,
+             .info = INFO(OP_WRITE,
+                          (key == 1 ? KEY_START : 0) | (key == 19 ? KEY_EXECUTE | KEY_COMMIT : 0)),
+             .key = key, .value = 99);
     w_run(&w);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
     c_expect_row(&w, 5, 99);
@@ -700,13 +730,13 @@ static void test_early_answer(void **state)
     c_insert(&w, &t, 1, 10);
     w_tamper(&w, 1, BLOCK_DBTC, 8005, 0);
     t_next(&t);
-    t_op(&t, 1, INFO(OP_UPDATE, WRITE_ALL), 1, 11);
+    t_op(&t, .api_op = 1, .info = INFO(OP_UPDATE, WRITE_ALL), .key = 1, .value = 11);
     w_run(&w);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
     assert_int_equal(w_tc(&w, 1).transactions, 1);
     t_next(&t); /* The record is free for the next transaction. */
-    t_op(&t, 2, INFO(OP_INSERT, WRITE_ALL), 2, 20);
-    t_op(&u, 3, INFO(OP_UPDATE, WRITE_ALL), 1, 12);
+    t_op(&t, .api_op = 2, .info = INFO(OP_INSERT, WRITE_ALL), .key = 2, .value = 20);
+    t_op(&u, .api_op = 3, .info = INFO(OP_UPDATE, WRITE_ALL), .key = 1, .value = 12);
     w_run(&w);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
     assert_null(c_take(&w, GSN_TCKEYCONF));
@@ -741,13 +771,13 @@ static void test_links_down(void **state)
 
     node_link_level(w.n[1].node, 2, LINK_OVERLOAD);
     t_next(&t);
-    t_op(&t, 1, INFO(OP_UPDATE, WRITE_ALL), 1, 11);
+    t_op(&t, .api_op = 1, .info = INFO(OP_UPDATE, WRITE_ALL), .key = 1, .value = 11);
     w_run(&w);
     t_expect_rolled_back(&t, ERR_SEND_BUFFER_FULL, 1);
     node_link_level(w.n[1].node, 2, LINK_NORMAL);
     node_link_down(w.n[1].node, 0, 2, EPOCH);
     t_next(&t);
-    t_op(&t, 2, INFO(OP_UPDATE, WRITE_ALL), 1, 11);
+    t_op(&t, .api_op = 2, .info = INFO(OP_UPDATE, WRITE_ALL), .key = 1, .value = 11);
     w_run(&w);
     t_expect_rolled_back(&t, ERR_NODE_FAILURE, 2);
     node_link_up(w.n[1].node, 0, 2, FROM_DATA, EPOCH);

@@ -125,7 +125,8 @@ static void test_wait(void **state)
     while (value[key] != 25)
         key++;
     struct trx t = t_new(&w, CLIENT_TWO, 1);
-    t_op(&t, 1, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), key, 25);
+    t_op(&t, .api_op = 1, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = key,
+         .value = 25);
     w_run(&w);
     t_expect_keyconf(&t, 0);
     scan = s_open(&options, words, size);

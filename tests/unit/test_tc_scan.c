@@ -12,10 +12,10 @@ static void fill(struct world *world)
 {
     struct trx t = t_new(world, CLIENT, 1);
     for (uint32_t key = 0; key < ROWS; key++)
-        t_op(&t, key,
-             INFO(OP_INSERT,
-                  (key == 0 ? KEY_START : 0) | (key == ROWS - 1 ? KEY_EXECUTE | KEY_COMMIT : 0)),
-             key, key);
+        t_op(&t, .api_op = key,
+             .info = INFO(OP_INSERT, (key == 0 ? KEY_START : 0) |
+                                         (key == ROWS - 1 ? KEY_EXECUTE | KEY_COMMIT : 0)),
+             .key = key, .value = key);
     w_run(world);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
 }
@@ -23,7 +23,7 @@ static void fill(struct world *world)
 static int start_one(void **state)
 {
     (void)state;
-    w_start(&w, 1, FRAGMENTS, NULL);
+    w_start(&w, &(struct world_options){.nodes = 1, .fragments = FRAGMENTS});
     w_table(&w, 1, TABLE_ROW_GCI);
     fill(&w);
     return 0;
@@ -32,7 +32,7 @@ static int start_one(void **state)
 static int start_two(void **state)
 {
     (void)state;
-    w_start(&w, 2, FRAGMENTS, NULL);
+    w_start(&w, &(struct world_options){.nodes = 2, .fragments = FRAGMENTS});
     w_table(&w, 1, TABLE_ROW_GCI | TABLE_READ_BACKUP);
     fill(&w);
     return 0;
@@ -49,7 +49,7 @@ static void tiny(struct node_config *config)
 static int start_tiny(void **state)
 {
     (void)state;
-    w_start(&w, 1, FRAGMENTS, tiny);
+    w_start(&w, &(struct world_options){.nodes = 1, .fragments = FRAGMENTS, .tune = tiny});
     w_table(&w, 1, TABLE_ROW_GCI);
     fill(&w);
     return 0;
@@ -64,7 +64,7 @@ static void small_batches(struct node_config *config)
 static int start_small(void **state)
 {
     (void)state;
-    w_start(&w, 1, 1, small_batches);
+    w_start(&w, &(struct world_options){.nodes = 1, .fragments = 1, .tune = small_batches});
     w_table(&w, 1, TABLE_ROW_GCI);
     fill(&w);
     return 0;
@@ -266,8 +266,8 @@ static void test_locking(void **state)
     static const struct scan_options options = {LOCK_EXCLUSIVE, 0, 0, 0, false};
     struct trx t = t_new(&w, CLIENT_TWO, 1);
     (void)state;
-    t_op(&t, 1, INFO(OP_DELETE, KEY_START), 10, 0);
-    t_op(&t, 2, INFO(OP_UPDATE, KEY_EXECUTE), 11, 5);
+    t_op(&t, .api_op = 1, .info = INFO(OP_DELETE, KEY_START), .key = 10);
+    t_op(&t, .api_op = 2, .info = INFO(OP_UPDATE, KEY_EXECUTE), .key = 11, .value = 5);
     w_run(&w);
     t_expect_keyconf(&t, 0);
     struct scan scan = s_open(&w, CLIENT, &options);
@@ -278,7 +278,7 @@ static void test_locking(void **state)
     assert_non_null(c_take(&w, GSN_TC_COMMITCONF));
     s_collect(&scan);
     t_next(&t); /* Row 11 is locked by the scan. */
-    t_op(&t, 3, INFO(OP_UPDATE, WRITE_ALL | KEY_NOWAIT), 11, 6);
+    t_op(&t, .api_op = 3, .info = INFO(OP_UPDATE, WRITE_ALL | KEY_NOWAIT), .key = 11, .value = 6);
     w_run(&w);
     t_expect_rolled_back(&t, ERR_NOWAIT_LOCK, 3);
     s_finish(&scan);
@@ -288,7 +288,7 @@ static void test_locking(void **state)
 
     /* A row that stays locked: the scan ends by timeout, and nothing is left of it. */
     t_next(&t);
-    t_op(&t, 4, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), 11, 6);
+    t_op(&t, .api_op = 4, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = 11, .value = 6);
     w_run(&w);
     t_expect_keyconf(&t, 0);
     struct scan late = s_open(&w, CLIENT, &options);
@@ -325,7 +325,7 @@ static void test_refused(void **state)
     const struct section section = {attr, 1};
     c_send(&w, CLIENT, 1, GSN_SCAN_TABREQ, &req, sizeof req / 4u, &section, 1);
     t_next(&twice.trx);
-    t_op(&twice.trx, 1, INFO(OP_READ, WRITE_ALL), 1, 0);
+    t_op(&twice.trx, .api_op = 1, .info = INFO(OP_READ, WRITE_ALL), .key = 1);
     w_run(&w);
     t_expect_rolled_back(&twice.trx, ERR_TC_INTERNAL_203, 1);
     assert_int_equal(SIG_PAYLOAD(c_take(&w, GSN_SCAN_TABREF), scan_tabref)->error,
@@ -476,7 +476,8 @@ static void test_one_client_alone(void **state)
     assert_int_equal(w_driver(&w, 1)->drained, 1);
     w_expect_quiet(&w);
     s_next(&open, 0); /* Crosses the end: no second answer. */
-    t_op(&mine, 1, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE | KEY_NOWAIT), key, 7);
+    t_op(&mine, .api_op = 1, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE | KEY_NOWAIT),
+         .key = key, .value = 7);
     w_run(&w);
     t_expect_keyconf(&mine, 0);
 
@@ -507,7 +508,7 @@ static void test_others_have_all_memory(void **state)
                                                   {LOCK_SHARED, 3, 0, 0, true}};
     enum { FEW = 40 };
     (void)state;
-    w_start(&w, 2, FRAGMENTS, NULL);
+    w_start(&w, &(struct world_options){.nodes = 2, .fragments = FRAGMENTS});
     w_table(&w, 1, TABLE_ROW_GCI);
     for (uint32_t node = 1; node <= 2; node++) {
         struct arena *arena = block_arena(node_block(w.n[node].node, BLOCK_DBTC, 1));
@@ -525,8 +526,9 @@ static void test_others_have_all_memory(void **state)
     }
     t_next(&t);
     for (uint32_t key = 0; key < FEW; key++)
-        t_op(&t, key, INFO(OP_UPDATE, key == 0 ? KEY_START : 0), key, 7);
-    t_op(&t, FEW, INFO(OP_DELETE, KEY_EXECUTE | KEY_COMMIT), 0, 0);
+        t_op(&t, .api_op = key, .info = INFO(OP_UPDATE, key == 0 ? KEY_START : 0), .key = key,
+             .value = 7);
+    t_op(&t, .api_op = FEW, .info = INFO(OP_DELETE, KEY_EXECUTE | KEY_COMMIT));
     w_run(&w);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
     c_expect_row(&w, 1, 7);

@@ -17,7 +17,8 @@ static void few_operations(struct node_config *config)
 static int start(void **state)
 {
     (void)state;
-    w_start(&w, 2, FRAGMENTS, few_operations);
+    w_start(&w,
+            &(struct world_options){.nodes = 2, .fragments = FRAGMENTS, .tune = few_operations});
     w.unique = true;
     w_table(&w, 1, TABLE_ROW_GCI | TABLE_READ_BACKUP);
     return 0;
@@ -31,7 +32,7 @@ static void few_changes(struct node_config *config)
 static int start_few_changes(void **state)
 {
     (void)state;
-    w_start(&w, 2, FRAGMENTS, few_changes);
+    w_start(&w, &(struct world_options){.nodes = 2, .fragments = FRAGMENTS, .tune = few_changes});
     w.unique = true;
     w_table(&w, 1, TABLE_ROW_GCI | TABLE_READ_BACKUP);
     return 0;
@@ -50,7 +51,7 @@ static int stop(void **state)
 static void done(struct trx *t, enum key_operation operation, uint32_t key, uint32_t value)
 {
     t_next(t);
-    t_op(t, key, INFO(operation, WRITE_ALL), key, value);
+    t_op(t, .api_op = key, .info = INFO(operation, WRITE_ALL), .key = key, .value = value);
     w_run(&w);
     t_expect_keyconf(t, KEYCONF_COMMITTED);
 }
@@ -60,7 +61,8 @@ static void expect_entry(uint32_t value, bool there)
 {
     for (uint32_t node = 1; node <= w.nodes; node++) {
         struct trx t = t_new(&w, CLIENT, node);
-        t_unique(&t, value, UNIQUE(OP_READ, LOCK_SHARED, WRITE_ALL), value, 0);
+        t_unique(&t, .api_op = value, .info = UNIQUE(OP_READ, LOCK_SHARED, WRITE_ALL),
+                 .key = value);
         w_run(&w);
         if (there) {
             t_expect_value(&w, value, value);
@@ -141,16 +143,17 @@ static void test_one_transaction(void **state)
     struct trx t = t_new(&w, CLIENT, 1);
     done(&t, OP_INSERT, 1, 10);
     t_next(&t);
-    t_op(&t, 1, INFO(OP_UPDATE, KEY_START), 1, 11);
-    t_op(&t, 2, INFO(OP_UPDATE, 0), 1, 12);
-    t_op(&t, 3, INFO(OP_DELETE, 0), 1, 0);
-    t_op(&t, 4, INFO(OP_INSERT, KEY_EXECUTE), 1, 13);
+    t_op(&t, .api_op = 1, .info = INFO(OP_UPDATE, KEY_START), .key = 1, .value = 11);
+    t_op(&t, .api_op = 2, .info = INFO(OP_UPDATE, 0), .key = 1, .value = 12);
+    t_op(&t, .api_op = 3, .info = INFO(OP_DELETE, 0), .key = 1);
+    t_op(&t, .api_op = 4, .info = INFO(OP_INSERT, KEY_EXECUTE), .key = 1, .value = 13);
     w_run(&w);
     t_expect_keyconf(&t, 0);
-    t_op(&t, 5, INFO(OP_UPDATE, KEY_EXECUTE), 1, 10); /* Its own key again. */
+    t_op(&t, .api_op = 5, .info = INFO(OP_UPDATE, KEY_EXECUTE), .key = 1,
+         .value = 10); /* Its own key again. */
     w_run(&w);
     t_expect_keyconf(&t, 0);
-    t_op(&t, 6, INFO(OP_UPDATE, KEY_EXECUTE), 1, 14);
+    t_op(&t, .api_op = 6, .info = INFO(OP_UPDATE, KEY_EXECUTE), .key = 1, .value = 14);
     w_run(&w);
     t_expect_keyconf(&t, 0);
     t_rollback(&t);
@@ -170,12 +173,13 @@ static void test_duplicates(void **state)
     done(&t, OP_INSERT, 2, 20);
     for (uint32_t i = 0; i < 2; i++) {
         t_next(&t);
-        t_op(&t, 3, INFO(OP_INSERT, KEY_START), 3, 30);
-        t_op(&t, 4, INFO(OP_INSERT, KEY_EXECUTE | KEY_COMMIT | flags[i]), 4, 20);
+        t_op(&t, .api_op = 3, .info = INFO(OP_INSERT, KEY_START), .key = 3, .value = 30);
+        t_op(&t, .api_op = 4, .info = INFO(OP_INSERT, KEY_EXECUTE | KEY_COMMIT | flags[i]),
+             .key = 4, .value = 20);
         w_run(&w);
         expect_duplicate(&t, 4);
         t_next(&t);
-        t_op(&t, 5, INFO(OP_UPDATE, WRITE_ALL | flags[i]), 1, 20);
+        t_op(&t, .api_op = 5, .info = INFO(OP_UPDATE, WRITE_ALL | flags[i]), .key = 1, .value = 20);
         w_run(&w);
         expect_duplicate(&t, 5);
     }
@@ -194,14 +198,17 @@ static void test_error_before_duplicate(void **state)
     struct trx holder = t_new(&w, CLIENT_TWO, 2);
     done(&t, OP_INSERT, 1, 10);
     t_next(&holder);
-    t_unique(&holder, 1, UNIQUE(OP_READ, LOCK_SHARED, KEY_START | KEY_EXECUTE), 10, 0);
+    t_unique(&holder, .api_op = 1, .info = UNIQUE(OP_READ, LOCK_SHARED, KEY_START | KEY_EXECUTE),
+             .key = 10);
     w_run(&w);
     t_expect_value(&w, 1, 10);
     t_expect_keyconf(&holder, 0);
     t_next(&t);
-    t_op(&t, 2, INFO(OP_INSERT, KEY_START), 2, 10); /* Its entry waits. */
+    t_op(&t, .api_op = 2, .info = INFO(OP_INSERT, KEY_START), .key = 2,
+         .value = 10); /* Its entry waits. */
     w_run(&w);
-    t_op(&t, 3, INFO(OP_UPDATE, KEY_EXECUTE | KEY_COMMIT), 999, 11);
+    t_op(&t, .api_op = 3, .info = INFO(OP_UPDATE, KEY_EXECUTE | KEY_COMMIT), .key = 999,
+         .value = 11);
     w_run(&w);
     t_commit(&holder);
     w_run(&w);
@@ -222,21 +229,21 @@ static void test_waits(void **state)
     struct trx other = t_new(&w, CLIENT_TWO, 2);
     done(&t, OP_INSERT, 1, 10);
     t_next(&t);
-    t_op(&t, 1, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), 1, 11);
+    t_op(&t, .api_op = 1, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = 1, .value = 11);
     w_run(&w);
     t_expect_keyconf(&t, 0);
-    t_op(&other, 2, INFO(OP_INSERT, WRITE_ALL), 2, 10);
+    t_op(&other, .api_op = 2, .info = INFO(OP_INSERT, WRITE_ALL), .key = 2, .value = 10);
     w_run(&w);
     t_commit(&t);
     w_run(&w);
     assert_non_null(c_take(&w, GSN_TC_COMMITCONF));
     t_expect_keyconf(&other, KEYCONF_COMMITTED);
     t_next(&t);
-    t_op(&t, 3, INFO(OP_DELETE, KEY_START | KEY_EXECUTE), 2, 0);
+    t_op(&t, .api_op = 3, .info = INFO(OP_DELETE, KEY_START | KEY_EXECUTE), .key = 2);
     w_run(&w);
     t_expect_keyconf(&t, 0);
     t_next(&other);
-    t_op(&other, 4, INFO(OP_INSERT, WRITE_ALL), 3, 10);
+    t_op(&other, .api_op = 4, .info = INFO(OP_INSERT, WRITE_ALL), .key = 3, .value = 10);
     w_run(&w);
     t_rollback(&t);
     w_run(&w);
@@ -252,11 +259,13 @@ static void test_by_unique_key(void **state)
     for (uint32_t key = 0; key < 8; key++)
         done(&t, OP_INSERT, key, 100 + key);
     t_next(&t);
-    t_unique(&t, 1, UNIQUE(OP_UPDATE, 0, KEY_START), 101, 201);
-    t_unique(&t, 2, UNIQUE(OP_DELETE, 0, 0), 102, 0);
-    t_unique(&t, 3, UNIQUE(OP_READ, LOCK_EXCLUSIVE, 0), 103, 0);
-    t_unique(&t, 4, UNIQUE(OP_READ, LOCK_SHARED, KEY_IGNORE_ERROR), 999, 0);
-    t_unique(&t, 5, UNIQUE(OP_UPDATE, 0, KEY_IGNORE_ERROR | KEY_EXECUTE | KEY_COMMIT), 998, 1);
+    t_unique(&t, .api_op = 1, .info = UNIQUE(OP_UPDATE, 0, KEY_START), .key = 101, .value = 201);
+    t_unique(&t, .api_op = 2, .info = UNIQUE(OP_DELETE, 0, 0), .key = 102);
+    t_unique(&t, .api_op = 3, .info = UNIQUE(OP_READ, LOCK_EXCLUSIVE, 0), .key = 103);
+    t_unique(&t, .api_op = 4, .info = UNIQUE(OP_READ, LOCK_SHARED, KEY_IGNORE_ERROR), .key = 999);
+    t_unique(&t, .api_op = 5,
+             .info = UNIQUE(OP_UPDATE, 0, KEY_IGNORE_ERROR | KEY_EXECUTE | KEY_COMMIT), .key = 998,
+             .value = 1);
     w_run(&w);
     t_expect_value(&w, 3, 103);
     for (uint32_t i = 0; i < 2; i++) {
@@ -271,7 +280,7 @@ static void test_by_unique_key(void **state)
     expect_entry(101, false);
     expect_entry(102, false);
     t_next(&t);
-    t_unique(&t, 6, UNIQUE(OP_UPDATE, 0, WRITE_ALL), 201, 103);
+    t_unique(&t, .api_op = 6, .info = UNIQUE(OP_UPDATE, 0, WRITE_ALL), .key = 201, .value = 103);
     w_run(&w);
     expect_duplicate(&t, 6);
 }
@@ -284,15 +293,18 @@ static void test_key_is_kept(void **state)
     struct trx other = t_new(&w, CLIENT_TWO, 2);
     done(&t, OP_INSERT, 1, 10);
     t_next(&t);
-    t_unique(&t, 1, UNIQUE(OP_READ, LOCK_SHARED, KEY_START | KEY_EXECUTE), 10, 0);
+    t_unique(&t, .api_op = 1, .info = UNIQUE(OP_READ, LOCK_SHARED, KEY_START | KEY_EXECUTE),
+             .key = 10);
     w_run(&w);
     t_expect_value(&w, 1, 10);
     t_expect_keyconf(&t, 0);
-    t_unique(&t, 2, UNIQUE(OP_READ, LOCK_SHARED, KEY_NOWAIT | KEY_EXECUTE), 10, 0);
+    t_unique(&t, .api_op = 2, .info = UNIQUE(OP_READ, LOCK_SHARED, KEY_NOWAIT | KEY_EXECUTE),
+             .key = 10);
     w_run(&w);
     t_expect_value(&w, 2, 10);
     t_expect_keyconf(&t, 0);
-    t_unique(&other, 3, UNIQUE(OP_UPDATE, 0, KEY_NOWAIT | WRITE_ALL), 10, 11);
+    t_unique(&other, .api_op = 3, .info = UNIQUE(OP_UPDATE, 0, KEY_NOWAIT | WRITE_ALL), .key = 10,
+             .value = 11);
     w_run(&w);
     t_expect_rolled_back(&other, ERR_NOWAIT_LOCK, 3);
     t_commit(&t);
@@ -331,7 +343,7 @@ static void test_refused(void **state)
     refused(&t, INFO(OP_DELETE, WRITE_ALL), W_INDEX, ERR_UNKNOWN_TABLE_TC);
     refused(&t, INFO(OP_INSERT, WRITE_ALL), W_INDEX, ERR_UNKNOWN_TABLE_TC);
     struct trx read = {&w, CLIENT, 1, 0, ++w.transid_next, CLIENT};
-    t_unique(&read, 8, UNIQUE(OP_READ, LOCK_COMMITTED, 0), 10, 0);
+    t_unique(&read, .api_op = 8, .info = UNIQUE(OP_READ, LOCK_COMMITTED, 0), .key = 10);
     w_run(&w);
     t_expect_ref(&w, 8, ERR_TC_INTERNAL_203);
     expect_entry(10, true);
@@ -355,31 +367,33 @@ static void test_no_memory(void **state)
     for (uint32_t nth = 2; nth <= 3; nth++) { /* Behind the client's own operation. */
         refuse_record(POOL_OPERATIONS, nth);
         t_next(&t);
-        t_op(&t, 2, INFO(OP_UPDATE, WRITE_ALL), 1, 11);
+        t_op(&t, .api_op = 2, .info = INFO(OP_UPDATE, WRITE_ALL), .key = 1, .value = 11);
         w_run(&w);
         t_expect_rolled_back(&t, ERR_TC_OPERATIONS, 2);
     }
     for (uint32_t nth = 1; nth <= 4; nth++) { /* Entry, row, entries of the change. */
         refuse_record(POOL_OPERATIONS, nth);
         t_next(&t);
-        t_unique(&t, 3, UNIQUE(OP_UPDATE, 0, WRITE_ALL), 10, 11);
+        t_unique(&t, .api_op = 3, .info = UNIQUE(OP_UPDATE, 0, WRITE_ALL), .key = 10, .value = 11);
         w_run(&w);
         t_expect_rolled_back(&t, ERR_TC_OPERATIONS, 3);
     }
     refuse_record(POOL_LOOKUPS, 1);
     t_next(&t);
-    t_unique(&t, 4, UNIQUE(OP_UPDATE, 0, WRITE_ALL), 10, 11);
+    t_unique(&t, .api_op = 4, .info = UNIQUE(OP_UPDATE, 0, WRITE_ALL), .key = 10, .value = 11);
     w_run(&w);
     t_expect_rolled_back(&t, ERR_INDEX_OPERATIONS, 4);
     refuse_record(POOL_SEGMENTS, 1);
     t_next(&t);
-    t_unique(&t, 5, UNIQUE(OP_UPDATE, 0, KEY_IGNORE_ERROR | WRITE_ALL), 10, 11);
+    t_unique(&t, .api_op = 5, .info = UNIQUE(OP_UPDATE, 0, KEY_IGNORE_ERROR | WRITE_ALL), .key = 10,
+             .value = 11);
     w_run(&w);
     t_expect_ref(&w, 5, ERR_INDEX_OPERATIONS);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
     refuse_record(POOL_OPERATIONS, 2); /* Of the row: with IGNORE_ERROR the entry stays locked. */
     t_next(&t);
-    t_unique(&t, 6, UNIQUE(OP_UPDATE, 0, KEY_IGNORE_ERROR | WRITE_ALL), 10, 11);
+    t_unique(&t, .api_op = 6, .info = UNIQUE(OP_UPDATE, 0, KEY_IGNORE_ERROR | WRITE_ALL), .key = 10,
+             .value = 11);
     w_run(&w);
     t_expect_ref(&w, 6, ERR_TC_OPERATIONS);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
@@ -395,16 +409,19 @@ static void test_too_many_changes(void **state)
     struct trx t = t_new(&w, CLIENT, 1);
     for (uint32_t last = 0; last < 2; last++) { /* 0: as many as there may be. */
         t_next(&t);
-        t_op(&t, 1, INFO(OP_INSERT, KEY_START), 1, 10);
-        t_op(&t, 2, INFO(OP_INSERT, KEY_EXECUTE), 2, 20);
+        t_op(&t, .api_op = 1, .info = INFO(OP_INSERT, KEY_START), .key = 1, .value = 10);
+        t_op(&t, .api_op = 2, .info = INFO(OP_INSERT, KEY_EXECUTE), .key = 2, .value = 20);
         w_run(&w);
         t_expect_keyconf(&t, 0);
-        t_unique(&t, 3, UNIQUE(OP_READ, LOCK_SHARED, KEY_EXECUTE), 10, 0);
+        t_unique(&t, .api_op = 3, .info = UNIQUE(OP_READ, LOCK_SHARED, KEY_EXECUTE), .key = 10);
         w_run(&w);
         t_expect_value(&w, 3, 10);
         t_expect_keyconf(&t, 0);
-        t_unique(&t, 4, UNIQUE(OP_DELETE, 0, last == 0 ? KEY_EXECUTE | KEY_COMMIT : 0), 20, 0);
-        if (last != 0) t_op(&t, 5, INFO(OP_UPDATE, KEY_EXECUTE | KEY_IGNORE_ERROR), 1, 11);
+        t_unique(&t, .api_op = 4,
+                 .info = UNIQUE(OP_DELETE, 0, last == 0 ? KEY_EXECUTE | KEY_COMMIT : 0), .key = 20);
+        if (last != 0)
+            t_op(&t, .api_op = 5, .info = INFO(OP_UPDATE, KEY_EXECUTE | KEY_IGNORE_ERROR), .key = 1,
+                 .value = 11);
         w_run(&w);
         if (last == 0) {
             t_expect_keyconf(&t, KEYCONF_COMMITTED);
@@ -457,7 +474,7 @@ static void test_forged(void **state)
     struct trx other = t_new(&w, CLIENT_TWO, 1);
     done(&t, OP_INSERT, 1, 10);
     t_next(&t);
-    t_op(&t, 1, INFO(OP_UPDATE, KEY_START), 1, 11);
+    t_op(&t, .api_op = 1, .info = INFO(OP_UPDATE, KEY_START), .key = 1, .value = 11);
     w_run(&w);
     assert_true(forge_fire(&t, (struct fire_trig_ord){.index_id = 1, .new_words = 1}, 3));
     assert_true(forge_fire(&t, (struct fire_trig_ord){.index_id = W_INDEX, .new_words = 0}, 3));
@@ -472,7 +489,8 @@ static void test_forged(void **state)
     assert_false(
         forge_fire(&other, (struct fire_trig_ord){.index_id = W_INDEX, .new_words = 1}, 3));
 
-    t_unique(&other, 2, UNIQUE(OP_READ, LOCK_SHARED, WRITE_ALL), 10, 0); /* Waits. */
+    t_unique(&other, .api_op = 2, .info = UNIQUE(OP_READ, LOCK_SHARED, WRITE_ALL),
+             .key = 10); /* Waits. */
     w_run(&w);
     static const uint32_t rows[][5] = {{4, 0, 1, 0}, {3, 1u << 16 | 6, 4, 1}, {3, 1u << 16 | 5, 3}};
     for (uint32_t i = 0; i < 3; i++) {
@@ -525,7 +543,7 @@ static bool fire_for(const struct trx *t, uint32_t op)
 static void lock_row(struct trx *t, uint32_t key)
 {
     t_next(t);
-    t_op(t, key, INFO(OP_READ, KEY_START | KEY_EXECUTE), key, 0);
+    t_op(t, .api_op = key, .info = INFO(OP_READ, KEY_START | KEY_EXECUTE), .key = key);
     w_run(&w);
     t_expect_value(&w, key, 100 + key);
     t_expect_keyconf(t, 0);
@@ -553,7 +571,8 @@ static void test_fired_when_not_due(void **state)
         give_up(&t);
         lock_row(&holder, key);
         t_next(&t);
-        t_op(&t, key, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), key, 200 + key); /* Waits. */
+        t_op(&t, .api_op = key, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = key,
+             .value = 200 + key); /* Waits. */
         w_run(&w);
         uint32_t op = the_operation();
         if (fire_for(&t, op)) not_primary++;
@@ -602,7 +621,7 @@ static void test_fired_count(void **state)
     done(&holder, OP_INSERT, 1, 101);
     lock_row(&holder, 1);
     t_next(&t);
-    t_op(&t, 1, INFO(OP_UPDATE, WRITE_ALL), 1, 201); /* Waits. */
+    t_op(&t, .api_op = 1, .info = INFO(OP_UPDATE, WRITE_ALL), .key = 1, .value = 201); /* Waits. */
     w_run(&w);
     struct lqhkeyconf conf = {.tc_op = the_operation(),
                               .transid1 = t.transid1,
@@ -626,12 +645,13 @@ static void test_drop(void **state)
     struct trx t = t_new(&w, CLIENT, 1);
     done(&t, OP_INSERT, 1, 10);
     t_next(&t);
-    t_op(&t, 1, INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), 1, 11);
+    t_op(&t, .api_op = 1, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = 1, .value = 11);
     w_run(&w);
     t_expect_keyconf(&t, 0);
     w_order(&w, 1, BLOCK_DBTC, W_INDEX, LOCAL_TABLE_DROPPING);
     w_run(&w);
-    t_op(&t, 2, INFO(OP_UPDATE, KEY_EXECUTE), 1, 12); /* Its entry cannot change any more. */
+    t_op(&t, .api_op = 2, .info = INFO(OP_UPDATE, KEY_EXECUTE), .key = 1,
+         .value = 12); /* Its entry cannot change any more. */
     w_run(&w);
     t_expect_rolled_back(&t, ERR_TABLE_DROPPING_TC, 2);
 }

@@ -14,7 +14,7 @@ static void config(struct node_config *config)
 static int start(void **state)
 {
     (void)state;
-    w_start(&w, 2, FRAGMENTS, config);
+    w_start(&w, &(struct world_options){.nodes = 2, .fragments = FRAGMENTS, .tune = config});
     w.unique = false;
     w_table(&w, 1, TABLE_ROW_GCI | TABLE_READ_BACKUP);
     return 0;
@@ -32,7 +32,7 @@ static int stop(void **state)
 static void expect_duplicate(struct trx *t, uint32_t key, uint32_t value)
 {
     t_next(t);
-    t_op(t, key, INFO(OP_INSERT, WRITE_ALL), key, value);
+    t_op(t, .api_op = key, .info = INFO(OP_INSERT, WRITE_ALL), .key = key, .value = value);
     w_run(&w);
     t_expect_rolled_back(t, ERR_UNIQUE_DUPLICATE, key);
 }
@@ -119,10 +119,10 @@ static void test_one_transaction(void **state)
     done(&t, OP_INSERT, 1, 10);
     make_firing();
     t_next(&t);
-    t_op(&t, 1, INFO(OP_UPDATE, KEY_START), 1, 11);
-    t_op(&t, 2, INFO(OP_UPDATE, 0), 1, 12);
-    t_op(&t, 3, INFO(OP_DELETE, 0), 1, 0);
-    t_op(&t, 4, INFO(OP_INSERT, KEY_EXECUTE), 1, 13);
+    t_op(&t, .api_op = 1, .info = INFO(OP_UPDATE, KEY_START), .key = 1, .value = 11);
+    t_op(&t, .api_op = 2, .info = INFO(OP_UPDATE, 0), .key = 1, .value = 12);
+    t_op(&t, .api_op = 3, .info = INFO(OP_DELETE, 0), .key = 1);
+    t_op(&t, .api_op = 4, .info = INFO(OP_INSERT, KEY_EXECUTE), .key = 1, .value = 13);
     w_run(&w);
     t_expect_keyconf(&t, 0);
     rolled_back(&t);
@@ -200,11 +200,13 @@ static void test_fill_forged(void **state)
     make_firing();
     done(&t, OP_INSERT, 1, 10);
     t_next(&t);
-    t_op(&t, 1, key_request_info(OP_READ, LOCK_SHARED, WRITE_ALL | KEY_FILL), 1, 0);
+    t_op(&t, .api_op = 1, .info = key_request_info(OP_READ, LOCK_SHARED, WRITE_ALL | KEY_FILL),
+         .key = 1);
     w_run(&w);
     t_expect_rolled_back(&t, ERR_TC_INTERNAL_203, 1);
     t_next(&t);
-    t_op(&t, 1, key_request_info(OP_UPDATE, LOCK_EXCLUSIVE, WRITE_ALL | KEY_FILL), 1, 20);
+    t_op(&t, .api_op = 1, .info = key_request_info(OP_UPDATE, LOCK_EXCLUSIVE, WRITE_ALL | KEY_FILL),
+         .key = 1, .value = 20);
     w_run(&w);
     t_expect_rolled_back(&t, ERR_TC_INTERNAL_203, 1);
 }
@@ -220,7 +222,8 @@ static void test_closed(void **state)
     done(&t, OP_INSERT, 1, 10);
     done(&t, OP_INSERT, 2, 20);
     t_next(&t);
-    t_unique(&t, 1, UNIQUE(OP_READ, LOCK_SHARED, KEY_START | KEY_EXECUTE), 10, 0);
+    t_unique(&t, .api_op = 1, .info = UNIQUE(OP_READ, LOCK_SHARED, KEY_START | KEY_EXECUTE),
+             .key = 10);
     w_run(&w);
     t_expect_value(&w, 1, 10);
     t_expect_keyconf(&t, 0);
@@ -231,7 +234,7 @@ static void test_closed(void **state)
     assert_int_equal(answered(), 2);
     begun(&writer, OP_INSERT, 3, 30);
     t_next(&t);
-    t_unique(&t, 2, UNIQUE(OP_READ, LOCK_SHARED, WRITE_ALL), 10, 0);
+    t_unique(&t, .api_op = 2, .info = UNIQUE(OP_READ, LOCK_SHARED, WRITE_ALL), .key = 10);
     w_run(&w);
     t_expect_rolled_back(&t, ERR_TABLE_DROPPING_TC, 2);
     committed(&writer);
@@ -249,7 +252,8 @@ static void test_closed_idle(void **state)
     done(&t, OP_INSERT, 1, 10);
     begun(&writer, OP_INSERT, 3, 30);
     t_next(&t);
-    t_unique(&t, 1, UNIQUE(OP_READ, LOCK_SHARED, KEY_START | KEY_EXECUTE), 10, 0);
+    t_unique(&t, .api_op = 1, .info = UNIQUE(OP_READ, LOCK_SHARED, KEY_START | KEY_EXECUTE),
+             .key = 10);
     w_run(&w);
     t_expect_value(&w, 1, 10);
     t_expect_keyconf(&t, 0);

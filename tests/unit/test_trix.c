@@ -3,7 +3,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
 #include "blocks/trix/trix_state.h"
-#define W_MORE_BLOCKS(thread) trix_create(thread, 0)
 #include "tests/unit/sparse.h"
 #include "tests/unit/unique_fixture.h"
 
@@ -18,10 +17,16 @@ static void config(struct node_config *config)
     config->diskless = 1;
 }
 
+static void with_trix(struct thread *thread)
+{
+    trix_create(thread, 0);
+}
+
 static int start(void **state)
 {
     (void)state;
-    w_start(&w, 2, FRAGMENTS, config);
+    w_start(&w, &(struct world_options){
+                    .nodes = 2, .fragments = FRAGMENTS, .tune = config, .more_blocks = with_trix});
     w.unique = false;
     w_table(&w, 1, TABLE_ROW_GCI | TABLE_READ_BACKUP);
     return 0;
@@ -82,7 +87,7 @@ static uint32_t fill(void)
 static void expect_owner(uint32_t value, uint32_t key)
 {
     struct trx t = t_new(&w, CLIENT, 2);
-    t_unique(&t, key, UNIQUE(OP_READ, LOCK_SHARED, WRITE_ALL), value, 0);
+    t_unique(&t, .api_op = key, .info = UNIQUE(OP_READ, LOCK_SHARED, WRITE_ALL), .key = value);
     w_run(&w);
     t_expect_value(&w, key, value);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);

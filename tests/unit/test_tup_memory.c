@@ -40,7 +40,8 @@ static struct step step_do(struct rows_world *world, uint32_t key, uint32_t kind
     struct tup_change_req req = request(world, 1, &key, 1, attr, words);
     struct step step = {0};
     if (req.row != ROW_NONE) {
-        step.error = lock_row(world, 1, 1, req.row, LOCK_EXCLUSIVE, true, 0, &step.lock);
+        step.error = lock_row(world, .trans = 1, .op = 1, .row = req.row, .mode = LOCK_EXCLUSIVE,
+                              .nowait = true, .lock = &step.lock);
         if (step.error != 0) return step;
     }
     switch (kind) {

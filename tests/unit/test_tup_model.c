@@ -283,8 +283,9 @@ static void op_random(struct model *model, uint32_t trans, uint32_t key)
     uint32_t error = 0;
     if (t->ops == OPS_MAX) return;
     if (req.row != ROW_NONE) {
-        error = lock_row(world, trans + 1, 5, req.row,
-                         kind == OP_READ ? LOCK_SHARED : LOCK_EXCLUSIVE, true, 0, &lock);
+        error = lock_row(world, .trans = trans + 1, .op = 5, .row = req.row,
+                         .mode = kind == OP_READ ? LOCK_SHARED : LOCK_EXCLUSIVE, .nowait = true,
+                         .lock = &lock);
         if (error != 0) {
             assert_int_equal(error, ERR_NOWAIT_LOCK);
             return;

@@ -62,7 +62,9 @@ static void delete (struct rows_world *world, uint32_t key)
     struct tup_changed changed;
     uint32_t lock;
     struct tup_change_req req = request(world, 1, &key, 1, NULL, 0);
-    assert_int_equal(lock_row(world, 1, 1, req.row, LOCK_EXCLUSIVE, true, 0, &lock), 0);
+    assert_int_equal(lock_row(world, .trans = 1, .op = 1, .row = req.row, .mode = LOCK_EXCLUSIVE,
+                              .nowait = true, .lock = &lock),
+                     0);
     assert_int_equal(tup_delete(world->tup, &req, &changed), 0);
     tup_commit(world->tup, changed.change, 4);
     acc_unlock(world->acc, lock);

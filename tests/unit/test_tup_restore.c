@@ -93,7 +93,9 @@ static void transaction(uint32_t gci)
         uint32_t words = make_key(number, key);
         struct tup_change_req req = request(&from, 1, key, words, attr, make_pairs(attr));
         if (req.row != ROW_NONE)
-            assert_int_equal(lock_row(&from, 1, 1, req.row, LOCK_EXCLUSIVE, true, 0, &lock), 0);
+            assert_int_equal(lock_row(&from, .trans = 1, .op = 1, .row = req.row,
+                                      .mode = LOCK_EXCLUSIVE, .nowait = true, .lock = &lock),
+                             0);
         uint32_t error = rng_below(&rng, 3) == 0 ? tup_delete(from.tup, &req, &changed)
                                                  : tup_write(from.tup, &req, &changed);
         if (error != 0) {

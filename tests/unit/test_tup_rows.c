@@ -49,45 +49,60 @@ static int teardown(void **state)
 
 enum call { INSERT, UPDATE, WRITE, DELETE };
 
-static uint32_t do_call(enum call call, uint32_t trans, uint32_t key, const uint32_t *attr,
-                        uint32_t attr_words, uint32_t wanted, struct tup_changed *changed,
-                        uint32_t *lock)
+struct call_step {
+    enum call call;
+    uint32_t trans;
+    uint32_t key;
+    const uint32_t *attr;
+    uint32_t attr_words;
+    uint32_t wanted;
+    struct tup_changed *changed;
+    uint32_t *lock;
+};
+
+static uint32_t do_call_step(const struct call_step *step)
 {
-    struct tup_change_req req = request(&world, trans, &key, 1, attr, attr_words);
+    struct tup_change_req req =
+        request(&world, step->trans, &step->key, 1, step->attr, step->attr_words);
     uint32_t error = 0;
-    req.wanted = wanted;
-    *lock = REF_NONE;
+    req.wanted = step->wanted;
+    *step->lock = REF_NONE;
     if (req.row != ROW_NONE)
-        assert_int_equal(lock_row(&world, trans, 1, req.row, LOCK_EXCLUSIVE, true, 0, lock), 0);
-    switch (call) {
+        assert_int_equal(lock_row(&world, .trans = step->trans, .op = 1, .row = req.row,
+                                  .mode = LOCK_EXCLUSIVE, .nowait = true, .lock = step->lock),
+                         0);
+    switch (step->call) {
     case INSERT:
-        error = tup_insert(world.tup, &req, changed);
+        error = tup_insert(world.tup, &req, step->changed);
         break;
     case UPDATE:
-        error = tup_update(world.tup, &req, changed);
+        error = tup_update(world.tup, &req, step->changed);
         break;
     case WRITE:
-        error = tup_write(world.tup, &req, changed);
+        error = tup_write(world.tup, &req, step->changed);
         break;
     case DELETE:
-        error = tup_delete(world.tup, &req, changed);
+        error = tup_delete(world.tup, &req, step->changed);
         break;
     }
     if (error != 0) {
-        assert_int_equal(changed->change, REF_NONE);
-        if (*lock != REF_NONE) acc_unlock(world.acc, *lock);
-    } else if (*lock == REF_NONE) {
-        *lock = changed->lock;
+        assert_int_equal(step->changed->change, REF_NONE);
+        if (*step->lock != REF_NONE) acc_unlock(world.acc, *step->lock);
+    } else if (*step->lock == REF_NONE) {
+        *step->lock = step->changed->lock;
     }
     return error;
 }
+#define do_call(...) do_call_step(&(struct call_step){__VA_ARGS__})
 
 /* A whole transaction of one operation; returns its error. */
 static uint32_t once(enum call call, uint32_t key, const uint32_t *attr, uint32_t attr_words)
 {
     struct tup_changed changed;
     uint32_t lock;
-    uint32_t error = do_call(call, 1, key, attr, attr_words, ROW_NONE, &changed, &lock);
+    uint32_t error =
+        do_call(.call = call, .trans = 1, .key = key, .attr = attr, .attr_words = attr_words,
+                .wanted = ROW_NONE, .changed = &changed, .lock = &lock);
     if (error != 0) return error;
     tup_commit(world.tup, changed.change, 7);
     acc_unlock(world.acc, lock);
@@ -237,7 +252,10 @@ static void test_row_id_and_gci(void **state)
     assert_int_equal(words[4], tup_row_slot(world.frag, row));
     assert_int_equal(words[5], attr_header(ATTR_ROW_GCI, 4));
     assert_int_equal(words[6], 7);
-    assert_int_equal(do_call(UPDATE, 1, key, attr, attr_a(attr, 6), ROW_NONE, &changed, &lock), 0);
+    assert_int_equal(do_call(.call = UPDATE, .trans = 1, .key = key, .attr = attr,
+                             .attr_words = attr_a(attr, 6), .wanted = ROW_NONE, .changed = &changed,
+                             .lock = &lock),
+                     0);
     assert_int_equal(read_row(9, key, wanted, 3, 64, &got), 0);
     assert_int_equal(words[6], 7); /* The row's head has the reference of the change now. */
     tup_commit(world.tup, changed.change, 12);
@@ -258,12 +276,16 @@ static void test_visibility(void **state)
     struct tup_changed changed[4];
     uint32_t lock[4];
     uint32_t size = attr_ab(attr, 1);
-    assert_int_equal(do_call(INSERT, 1, 8, attr, size, ROW_NONE, &changed[0], &lock[0]), 0);
+    assert_int_equal(do_call(.call = INSERT, .trans = 1, .key = 8, .attr = attr, .attr_words = size,
+                             .wanted = ROW_NONE, .changed = &changed[0], .lock = &lock[0]),
+                     0);
     assert_int_equal(a_of(1, 8), 1);
     assert_int_equal(a_of(2, 8), -2);
     assert_int_equal(tup_change_kind_of(world.tup, changed[0].change), TUP_INSERTED);
     attr_a(attr, 2);
-    assert_int_equal(do_call(UPDATE, 1, 8, attr, 2, ROW_NONE, &changed[1], &lock[1]), 0);
+    assert_int_equal(do_call(.call = UPDATE, .trans = 1, .key = 8, .attr = attr, .attr_words = 2,
+                             .wanted = ROW_NONE, .changed = &changed[1], .lock = &lock[1]),
+                     0);
     assert_int_equal(changed[1].change, changed[0].change);
     assert_int_equal(a_of(1, 8), 2);
     tup_commit(world.tup, changed[0].change, 10);
@@ -273,19 +295,29 @@ static void test_visibility(void **state)
     acc_unlock(world.acc, lock[1]);
 
     attr_a(attr, 3);
-    assert_int_equal(do_call(UPDATE, 1, 8, attr, 2, ROW_NONE, &changed[0], &lock[0]), 0);
+    assert_int_equal(do_call(.call = UPDATE, .trans = 1, .key = 8, .attr = attr, .attr_words = 2,
+                             .wanted = ROW_NONE, .changed = &changed[0], .lock = &lock[0]),
+                     0);
     assert_int_equal(a_of(1, 8), 3);
     assert_int_equal(a_of(2, 8), 2);
-    assert_int_equal(do_call(DELETE, 1, 8, NULL, 0, ROW_NONE, &changed[1], &lock[1]), 0);
+    assert_int_equal(do_call(.call = DELETE, .trans = 1, .key = 8, .wanted = ROW_NONE,
+                             .changed = &changed[1], .lock = &lock[1]),
+                     0);
     assert_int_equal(a_of(1, 8), -2);
     assert_int_equal(a_of(2, 8), 2);
     assert_int_equal(tup_change_kind_of(world.tup, changed[1].change), TUP_DELETED);
     uint32_t none;
     struct tup_changed nothing;
-    assert_int_equal(do_call(DELETE, 1, 8, NULL, 0, ROW_NONE, &nothing, &none), ERR_ROW_NOT_FOUND);
-    assert_int_equal(do_call(UPDATE, 1, 8, attr, 2, ROW_NONE, &nothing, &none), ERR_ROW_NOT_FOUND);
+    assert_int_equal(do_call(.call = DELETE, .trans = 1, .key = 8, .wanted = ROW_NONE,
+                             .changed = &nothing, .lock = &none),
+                     ERR_ROW_NOT_FOUND);
+    assert_int_equal(do_call(.call = UPDATE, .trans = 1, .key = 8, .attr = attr, .attr_words = 2,
+                             .wanted = ROW_NONE, .changed = &nothing, .lock = &none),
+                     ERR_ROW_NOT_FOUND);
     attr_ab(attr, 4);
-    assert_int_equal(do_call(INSERT, 1, 8, attr, 4, ROW_NONE, &changed[2], &lock[2]), 0);
+    assert_int_equal(do_call(.call = INSERT, .trans = 1, .key = 8, .attr = attr, .attr_words = 4,
+                             .wanted = ROW_NONE, .changed = &changed[2], .lock = &lock[2]),
+                     0);
     assert_int_equal(a_of(1, 8), 4);
     assert_int_equal(a_of(2, 8), 2);
     assert_int_equal(tup_row_gci(world.tup, world.frag, changed[2].row), 10);
@@ -306,8 +338,13 @@ static void test_insert_and_delete(void **state)
     uint32_t key = 8;
     attr_ab(attr, 1);
     for (uint32_t commit = 0; commit < 2; commit++) {
-        assert_int_equal(do_call(INSERT, 1, key, attr, 4, ROW_NONE, &changed[0], &lock[0]), 0);
-        assert_int_equal(do_call(DELETE, 1, key, NULL, 0, ROW_NONE, &changed[1], &lock[1]), 0);
+        assert_int_equal(do_call(.call = INSERT, .trans = 1, .key = key, .attr = attr,
+                                 .attr_words = 4, .wanted = ROW_NONE, .changed = &changed[0],
+                                 .lock = &lock[0]),
+                         0);
+        assert_int_equal(do_call(.call = DELETE, .trans = 1, .key = key, .wanted = ROW_NONE,
+                                 .changed = &changed[1], .lock = &lock[1]),
+                         0);
         assert_int_equal(tup_change_kind_of(world.tup, changed[1].change), TUP_NOTHING);
         for (uint32_t i = 0; i < 2; i++) {
             if (commit)
@@ -335,14 +372,19 @@ static void test_row_ids(void **state)
     assert_int_equal(tup_row_id(world.frag, 0xFFFFFFFF, 0), ROW_NONE);
     uint32_t wanted = tup_row_id(world.frag, 3, slots - 1);
     assert_int_not_equal(wanted, ROW_NONE);
-    assert_int_equal(do_call(INSERT, 1, 1, attr, 4, wanted, &changed, &lock), 0);
+    assert_int_equal(do_call(.call = INSERT, .trans = 1, .key = 1, .attr = attr, .attr_words = 4,
+                             .wanted = wanted, .changed = &changed, .lock = &lock),
+                     0);
     assert_int_equal(changed.row, wanted);
     assert_int_equal(tup_row_page(world.frag, wanted), 3);
     assert_int_equal(tup_row_slot(world.frag, wanted), slots - 1);
     tup_commit(world.tup, changed.change, 1);
     acc_unlock(world.acc, lock);
-    assert_int_equal(do_call(INSERT, 1, 2, attr, 4, wanted, &changed, &lock), ERR_ROW_ID_TAKEN);
-    assert_int_equal(do_call(INSERT, 1, 2, attr, 4, ROW_NONE - 1, &changed, &lock),
+    assert_int_equal(do_call(.call = INSERT, .trans = 1, .key = 2, .attr = attr, .attr_words = 4,
+                             .wanted = wanted, .changed = &changed, .lock = &lock),
+                     ERR_ROW_ID_TAKEN);
+    assert_int_equal(do_call(.call = INSERT, .trans = 1, .key = 2, .attr = attr, .attr_words = 4,
+                             .wanted = ROW_NONE - 1, .changed = &changed, .lock = &lock),
                      ERR_ROW_ID_TAKEN);
     world_check(&world);
     for (uint32_t key = 10; key < 10 + slots - 1; key++) /* The rest of page 3. */
@@ -355,7 +397,9 @@ static void test_row_ids(void **state)
     assert_int_equal(tup_row_page(world.frag, world_find(&world, &key, 1)),
                      0); /* Numbers jumped over are used. */
     assert_int_equal(once(DELETE, 1, NULL, 0), 0);
-    assert_int_equal(do_call(INSERT, 1, 2, attr, 4, wanted, &changed, &lock), 0);
+    assert_int_equal(do_call(.call = INSERT, .trans = 1, .key = 2, .attr = attr, .attr_words = 4,
+                             .wanted = wanted, .changed = &changed, .lock = &lock),
+                     0);
     tup_abort(world.tup, changed.change);
     acc_unlock(world.acc, lock);
 }
@@ -442,7 +486,9 @@ static void layout_run(struct table_def *def, uint32_t key_words)
         /* What was read can be written back. */
         req = request(&wide, 2, key, key_words, out, got);
         uint32_t lock;
-        assert_int_equal(lock_row(&wide, 2, 2, req.row, LOCK_EXCLUSIVE, true, 0, &lock), 0);
+        assert_int_equal(lock_row(&wide, .trans = 2, .op = 2, .row = req.row,
+                                  .mode = LOCK_EXCLUSIVE, .nowait = true, .lock = &lock),
+                         0);
         assert_int_equal(tup_write(wide.tup, &req, &changed), 0);
         tup_commit(wide.tup, changed.change, 2);
         acc_unlock(wide.acc, lock);

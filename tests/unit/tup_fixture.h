@@ -159,11 +159,24 @@ static inline struct tup_change_req request(const struct rows_world *world, uint
                                    .attr_words = attr_words};
 }
 
-static inline uint32_t lock_row(const struct rows_world *world, uint32_t trans, uint32_t op,
-                                uint32_t row, enum lock_mode mode, bool nowait, uint64_t now,
-                                uint32_t *lock)
+struct lock_step {
+    uint32_t trans;
+    uint32_t op;
+    uint32_t row;
+    enum lock_mode mode;
+    bool nowait;
+    uint64_t now;
+    uint32_t *lock;
+};
+
+static inline uint32_t lock_row_step(const struct rows_world *world, const struct lock_step *step)
 {
-    const struct acc_lock_req req = {
-        .transid1 = trans, .transid2 = 77, .op = op, .mode = mode, .nowait = nowait, .now_ms = now};
-    return acc_lock(world->acc, world->index, row, &req, lock);
+    const struct acc_lock_req req = {.transid1 = step->trans,
+                                     .transid2 = 77,
+                                     .op = step->op,
+                                     .mode = step->mode,
+                                     .nowait = step->nowait,
+                                     .now_ms = step->now};
+    return acc_lock(world->acc, world->index, step->row, &req, step->lock);
 }
+#define lock_row(world, ...) lock_row_step((world), &(struct lock_step){__VA_ARGS__})

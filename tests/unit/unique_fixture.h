@@ -94,7 +94,7 @@ static inline void forget(void)
 static void done(struct trx *t, enum key_operation operation, uint32_t key, uint32_t value)
 {
     t_next(t);
-    t_op(t, key, INFO(operation, WRITE_ALL), key, value);
+    t_op(t, .api_op = key, .info = INFO(operation, WRITE_ALL), .key = key, .value = value);
     w_run(&w);
     t_expect_keyconf(t, KEYCONF_COMMITTED);
 }
@@ -102,7 +102,8 @@ static void done(struct trx *t, enum key_operation operation, uint32_t key, uint
 static inline void begun(struct trx *t, enum key_operation operation, uint32_t key, uint32_t value)
 {
     t_next(t);
-    t_op(t, key, INFO(operation, KEY_START | KEY_EXECUTE), key, value);
+    t_op(t, .api_op = key, .info = INFO(operation, KEY_START | KEY_EXECUTE), .key = key,
+         .value = value);
     w_run(&w);
     t_expect_keyconf(t, 0);
 }
@@ -124,7 +125,7 @@ static inline void rolled_back(struct trx *t)
 static void expect_entry(uint32_t value, bool there)
 {
     struct trx t = t_new(&w, CLIENT, 2);
-    t_unique(&t, value, UNIQUE(OP_READ, LOCK_SHARED, WRITE_ALL), value, 0);
+    t_unique(&t, .api_op = value, .info = UNIQUE(OP_READ, LOCK_SHARED, WRITE_ALL), .key = value);
     w_run(&w);
     if (there) {
         t_expect_value(&w, value, value);
