@@ -8,7 +8,7 @@
  */
 #include <stdio.h>
 #include "signals/program.h"
-#include "tests/unit/tup_fixture.h"
+#include "tests/unit/support/tup_fixture.h"
 
 #define ROWS  4u
 #define WORDS 400u

@@ -12,7 +12,7 @@
 #include "signals/api_reg.h"
 #include "signals/dict.h"
 #include "tests/hostile/hostile_gen.h"
-#include "tests/unit/fake_cluster.h"
+#include "tests/unit/support/fake_cluster.h"
 
 #define API             6u
 #define EPISODE_SIGNALS 400u
