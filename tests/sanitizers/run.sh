@@ -116,7 +116,7 @@ sanitizer() {
 }
 
 # The attacks in one process are as many as memcheck can do in a minute or two, and the tests that let nodes die after
-# each signal, records be refused one by one, or many seeds run take every third (tests/unit/sparse.h).
+# each signal, records be refused one by one, or many seeds run take every third (tests/unit/support/sparse.h).
 memcheck() {
     local list
     export TEST_SPARSE=3

@@ -7,22 +7,24 @@
 #include "signals/gsn.h"
 #include "tests/sim/points.h"
 
-#define PROTOCOLS_MAX 48u /* With an empty one behind the last. */
+#define PROTOCOLS_MAX 80u
 #define LINE_WORDS    100u
 #define SENT          4u /* Bits of a cell: three roles that execute it, three that have sent it. */
 
 static struct line {
     const struct protocol *protocol;
     uint8_t cell[GSN_TABLE];
-} lines[PROTOCOLS_MAX];
+} lines[PROTOCOLS_MAX + 1]; /* With an empty one behind the last. */
 
 static struct line *line_of(const struct protocol *protocol)
 {
-    struct line *line = lines;
-    while (line->protocol != NULL && line->protocol != protocol)
-        line++;
-    line->protocol = protocol;
-    return line;
+    for (uint32_t i = 0; i < PROTOCOLS_MAX; i++) {
+        if (lines[i].protocol != NULL && lines[i].protocol != protocol) continue;
+        lines[i].protocol = protocol;
+        return &lines[i];
+    }
+    fprintf(stderr, "more than %u protocols: PROTOCOLS_MAX in points_table.c\n", PROTOCOLS_MAX);
+    exit(2);
 }
 
 void table_add(const struct protocol *protocol, const struct point *points, uint32_t count)
@@ -135,8 +137,8 @@ static void print_line(FILE *file, const struct line *line)
     if (protocol->first != 0) fprintf(file, " Node %u is dead already.", protocol->first);
     if (protocol->pairs)
         fprintf(file,
-                " After each signal here%s a second node dies, after each signal of the "
-                "take-over; the roles are those of both.",
+                "\nAfter each signal here%s a second node dies, after each signal of the "
+                "take-over;\nthe roles are those of both.",
                 protocol->of_master ? " at which the master dies" : "");
     fprintf(file, "\n\n");
     for (uint32_t bit = 0; bit < 6; bit++)
