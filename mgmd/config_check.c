@@ -67,8 +67,7 @@ static const char *host_of(const struct config_section *node)
 
 static void check_host_names(struct check *check)
 {
-    FOR_NODES(node, check, CONFIG_NONE)
-    {
+    FOR_NODES(node, check, CONFIG_NONE) {
         const char *host = host_of(node);
         if (host_text_ok(host)) continue;
         REPORT(check, true, node, CFG_NDBD_HostName,
@@ -82,8 +81,7 @@ static void check_hosts(struct check *check)
     const struct config_section *loopback = NULL;
     const struct config_section *real = NULL;
 
-    FOR_NODES(node, check, CONFIG_NONE)
-    {
+    FOR_NODES(node, check, CONFIG_NONE) {
         const char *host = host_of(node);
         if (host[0] == '\0' || !host_text_ok(host)) continue;
         if (is_loopback(host))
@@ -101,8 +99,7 @@ static void check_hosts(struct check *check)
 /* What is at risk when a host is lost is told when all hosts have names. */
 static bool hosts_known(struct check *check)
 {
-    FOR_NODES(node, check, CONFIG_NONE)
-    {
+    FOR_NODES(node, check, CONFIG_NONE) {
         if (!host_text_ok(host_of(node))) return false;
     }
     return true;
@@ -110,8 +107,7 @@ static bool hosts_known(struct check *check)
 
 static bool all_loopback(struct check *check)
 {
-    FOR_NODES(node, check, CONFIG_NONE)
-    {
+    FOR_NODES(node, check, CONFIG_NONE) {
         if (host_of(node)[0] != '\0' && !is_loopback(host_of(node))) return false;
     }
     return true;
@@ -122,8 +118,7 @@ static void check_replicas(struct check *check, uint64_t *replicas)
     const struct config_section *first = config_next_node(check->config, 0, CONFIG_NDBD);
 
     *replicas = first == NULL ? 1 : config_get_u64(first, CFG_NDBD_NoOfReplicas);
-    FOR_NODES(node, check, CONFIG_NDBD)
-    {
+    FOR_NODES(node, check, CONFIG_NDBD) {
         uint64_t mine = config_get_u64(node, CFG_NDBD_NoOfReplicas);
         if (mine == *replicas) continue;
         REPORT(check, true, node, CFG_NDBD_NoOfReplicas,
@@ -135,13 +130,11 @@ static void check_replicas(struct check *check, uint64_t *replicas)
 /* Nodes without a group fill the groups in id order, `replicas` nodes each. */
 static void assign_groups(struct check *check, uint64_t replicas, uint32_t *members)
 {
-    FOR_NODES(node, check, CONFIG_NDBD)
-    {
+    FOR_NODES(node, check, CONFIG_NDBD) {
         uint64_t group = config_get_u64(node, CFG_NDBD_Nodegroup);
         if (group < CONFIG_NODEGROUPS_MAX * 2) members[group]++;
     }
-    FOR_NODES(node, check, CONFIG_NDBD)
-    {
+    FOR_NODES(node, check, CONFIG_NDBD) {
         uint32_t group = 0;
         if (config_get_u64(node, CFG_NDBD_Nodegroup) != CONFIG_NODEGROUP_UNSET) continue;
         while (group < CONFIG_NODEGROUPS_MAX * 2 && members[group] >= replicas)
@@ -160,8 +153,7 @@ static void check_groups(struct check *check, uint64_t replicas)
     bool told[CONFIG_NODEGROUPS_MAX * 2] = {false};
 
     assign_groups(check, replicas, members);
-    FOR_NODES(node, check, CONFIG_NDBD)
-    {
+    FOR_NODES(node, check, CONFIG_NDBD) {
         uint64_t group = config_get_u64(node, CFG_NDBD_Nodegroup);
         if (group == CONFIG_NODEGROUP_NONE) continue;
         if (group >= CONFIG_NODEGROUPS_MAX) {
@@ -186,10 +178,8 @@ static void check_groups(struct check *check, uint64_t replicas)
 static void warn_group_hosts(struct check *check, uint64_t replicas)
 {
     if (replicas < 2 || !hosts_known(check) || all_loopback(check)) return;
-    FOR_NODES(node, check, CONFIG_NDBD)
-    {
-        FOR_NODES(other, check, CONFIG_NDBD)
-        {
+    FOR_NODES(node, check, CONFIG_NDBD) {
+        FOR_NODES(other, check, CONFIG_NDBD) {
             if (config_section_node(other) <= config_section_node(node)) continue;
             uint64_t group = config_get_u64(node, CFG_NDBD_Nodegroup);
             if (group == CONFIG_NODEGROUP_NONE ||
@@ -212,12 +202,12 @@ static bool warn_arbitrators(struct check *check, enum config_kind kind, uint32_
 {
     bool safe = false;
 
-    FOR_NODES(node, check, kind)
-    {
+    FOR_NODES(node, check, kind) {
         if (config_get_u64(node, rank_id) == 0) continue;
         *found = true;
         bool shared = false;
-        FOR_NODES(data, check, CONFIG_NDBD) shared |= same_host(host_of(node), host_of(data));
+        FOR_NODES(data, check, CONFIG_NDBD)
+            shared |= same_host(host_of(node), host_of(data));
         if (!shared)
             safe = true;
         else if (config_is_set(node, CFG_NDBD_HostName)) {
@@ -233,13 +223,11 @@ static bool warn_arbitrators(struct check *check, enum config_kind kind, uint32_
 /* Could an arbitrator be asked when this host is gone? */
 static bool arbitrator_elsewhere(struct check *check, const char *host)
 {
-    FOR_NODES(mgm, check, CONFIG_MGMD)
-    {
+    FOR_NODES(mgm, check, CONFIG_MGMD) {
         if (config_get_u64(mgm, CFG_MGMD_ArbitrationRank) != 0 && !same_host(host_of(mgm), host))
             return true;
     }
-    FOR_NODES(api, check, CONFIG_API)
-    {
+    FOR_NODES(api, check, CONFIG_API) {
         if (config_get_u64(api, CFG_API_ArbitrationRank) != 0 && !same_host(host_of(api), host))
             return true;
     }
@@ -253,8 +241,7 @@ static bool group_is_elsewhere(struct check *check, const struct config_section 
     uint64_t group = config_get_u64(node, CFG_NDBD_Nodegroup);
 
     if (group == CONFIG_NODEGROUP_NONE) return false;
-    FOR_NODES(mate, check, CONFIG_NDBD)
-    {
+    FOR_NODES(mate, check, CONFIG_NDBD) {
         if (config_get_u64(mate, CFG_NDBD_Nodegroup) == group && same_host(host_of(mate), host))
             return false;
     }
@@ -270,8 +257,7 @@ static void warn_host(struct check *check, const struct config_section *node)
     uint32_t left = 0;
     bool whole = false;
 
-    FOR_NODES(other, check, CONFIG_NDBD)
-    {
+    FOR_NODES(other, check, CONFIG_NDBD) {
         if (same_host(host, host_of(other))) {
             here++;
             if (config_section_node(other) < config_section_node(node)) return; /* Was told. */
@@ -289,7 +275,8 @@ static void warn_host(struct check *check, const struct config_section *node)
 
 static void warn_host_loss(struct check *check)
 {
-    FOR_NODES(node, check, CONFIG_NDBD) warn_host(check, node);
+    FOR_NODES(node, check, CONFIG_NDBD)
+        warn_host(check, node);
 }
 
 static void check_arbitration(struct check *check)
@@ -322,8 +309,7 @@ static void complete_directory(struct config_section *node, uint32_t param)
 
 static void fill_directories(struct check *check)
 {
-    FOR_NODES(node, check, CONFIG_NDBD)
-    {
+    FOR_NODES(node, check, CONFIG_NDBD) {
         complete_directory(node, CFG_NDBD_DataDir);
         if (config_get_text(node, CFG_NDBD_FileSystemPath)[0] == '\0') {
             (void)config_set_text(node, CFG_NDBD_FileSystemPath,
@@ -331,22 +317,21 @@ static void fill_directories(struct check *check)
         }
         complete_directory(node, CFG_NDBD_FileSystemPath);
     }
-    FOR_NODES(node, check, CONFIG_MGMD) complete_directory(node, CFG_MGMD_DataDir);
+    FOR_NODES(node, check, CONFIG_MGMD)
+        complete_directory(node, CFG_MGMD_DataDir);
 }
 
 /* Two data nodes on one host would use one directory; their file names hold the node id, so that is
  * allowed, but two processes on one port are not. */
 static void check_ports(struct check *check)
 {
-    FOR_NODES(node, check, CONFIG_NONE)
-    {
+    FOR_NODES(node, check, CONFIG_NONE) {
         bool mgm = config_section_kind(node) == CONFIG_MGMD;
         if (config_section_kind(node) == CONFIG_API) continue;
         uint32_t id = mgm ? CFG_MGMD_PortNumber : CFG_NDBD_ServerPort;
         uint64_t port = config_get_u64(node, id);
         if (port == 0) continue;
-        FOR_NODES(other, check, CONFIG_NONE)
-        {
+        FOR_NODES(other, check, CONFIG_NONE) {
             bool other_mgm = config_section_kind(other) == CONFIG_MGMD;
             uint32_t other_id = other_mgm ? CFG_MGMD_PortNumber : CFG_NDBD_ServerPort;
             if (config_section_node(other) >= config_section_node(node)) break;
@@ -363,8 +348,7 @@ static void check_ports(struct check *check)
 
 static void check_transactions(struct check *check)
 {
-    FOR_NODES(node, check, CONFIG_NDBD)
-    {
+    FOR_NODES(node, check, CONFIG_NDBD) {
         uint64_t operations = config_get_u64(node, CFG_NDBD_MaxNoOfConcurrentOperations);
         uint64_t transactions = config_get_u64(node, CFG_NDBD_MaxNoOfConcurrentTransactions);
         uint64_t dml = config_get_u64(node, CFG_NDBD_MaxDMLOperationsPerTransaction);
@@ -384,8 +368,7 @@ static void check_transactions(struct check *check)
 
 static void check_stop_on_error(struct check *check)
 {
-    FOR_NODES(node, check, CONFIG_NDBD)
-    {
+    FOR_NODES(node, check, CONFIG_NDBD) {
         if (config_get_u64(node, CFG_NDBD_StopOnError) == 0) continue;
         if (config_get_u64(node, CFG_NDBD_MaxStartFailRetries) != 3) {
             REPORT(check, true, node, CFG_NDBD_MaxStartFailRetries,
@@ -431,18 +414,16 @@ static void warn_without_effect(struct check *check)
                 warn_unused(check, link, param, unused[i].reason, &told);
         } else {
             FOR_NODES(node, check, kind)
-            warn_unused(check, node, param, unused[i].reason, &told);
+                warn_unused(check, node, param, unused[i].reason, &told);
         }
     }
 }
 
 static void warn_delay(struct check *check, enum config_kind kind, uint32_t param)
 {
-    FOR_NODES(node, check, kind)
-    {
+    FOR_NODES(node, check, kind) {
         uint64_t delay = config_get_u64(node, param);
-        FOR_NODES(data, check, CONFIG_NDBD)
-        {
+        FOR_NODES(data, check, CONFIG_NDBD) {
             if (delay == 0 || delay < config_get_u64(data, CFG_NDBD_ArbitrationTimeout)) continue;
             REPORT(check, false, node, param,
                    "the answer comes after ArbitrationTimeout of node %u: half of a cluster that "
@@ -456,8 +437,7 @@ static void warn_delay(struct check *check, enum config_kind kind, uint32_t para
 /* Files of odd sizes cannot be written past the page cache. */
 static void check_redo(struct check *check)
 {
-    FOR_NODES(node, check, CONFIG_NDBD)
-    {
+    FOR_NODES(node, check, CONFIG_NDBD) {
         uint64_t bytes = config_get_u64(node, CFG_NDBD_FragmentLogFileSize);
         if (bytes % 4096 != 0) {
             REPORT(check, true, node, CFG_NDBD_FragmentLogFileSize,
@@ -476,8 +456,7 @@ static void check_redo(struct check *check)
 
 static void check_threads(struct check *check)
 {
-    FOR_NODES(node, check, CONFIG_NDBD)
-    {
+    FOR_NODES(node, check, CONFIG_NDBD) {
         struct thread_config threads;
         char why[256];
         const char *text = config_get_text(node, CFG_NDBD_ThreadConfig);
@@ -501,16 +480,14 @@ static void check_heartbeat_order(struct check *check)
     const struct config_section *zero = NULL;
     const struct config_section *ranked = NULL;
 
-    FOR_NODES(node, check, CONFIG_NDBD)
-    {
+    FOR_NODES(node, check, CONFIG_NDBD) {
         uint64_t rank = config_get_u64(node, CFG_NDBD_HeartbeatOrder);
         if (rank == 0) {
             zero = node;
             continue;
         }
         ranked = node;
-        FOR_NODES(other, check, CONFIG_NDBD)
-        {
+        FOR_NODES(other, check, CONFIG_NDBD) {
             if (config_section_node(other) >= config_section_node(node)) break;
             if (config_get_u64(other, CFG_NDBD_HeartbeatOrder) != rank) continue;
             REPORT(check, true, node, CFG_NDBD_HeartbeatOrder,
@@ -560,8 +537,7 @@ static void check_links(struct check *check)
 
 static void check_log_destination(struct check *check)
 {
-    FOR_NODES(node, check, CONFIG_MGMD)
-    {
+    FOR_NODES(node, check, CONFIG_MGMD) {
         struct log_destination destination;
         char why[256];
         const char *text = config_get_text(node, CFG_MGMD_LogDestination);

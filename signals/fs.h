@@ -33,9 +33,8 @@ enum fs_flags {
 #define FS_NAME_BYTES 95u
 #define FS_NAME_WORDS (1u + (FS_NAME_BYTES + 3u) / 4u)
 #define FS_PIECES_MAX 16u
-#define FS_BYTES_MAX                                                                               \
-    (8u * 1024u * 1024u) /* Of one read or write: one request does not block the others for long.  \
-                          */
+/* The most that one read or write can have: one request does not block the others for long. */
+#define FS_BYTES_MAX (8u * 1024u * 1024u)
 
 /* A run of the node's arena: see arena_page_no(). It may reach over several pages that were
  * allocated in one piece. */

@@ -3,9 +3,6 @@
 #include "blocks/qmgr/pace_rule.h"
 #include <string.h>
 
-#define EACH(node, mask)                                                                           \
-    (uint32_t node = node_mask_next(mask, 0); (node) != 0; (node) = node_mask_next(mask, node))
-
 /* Some figures, in order. */
 struct figures {
     uint32_t count;
@@ -60,26 +57,20 @@ static bool is_over(const struct pace_map *map, uint32_t node, uint32_t ms, uint
 static void judge_inside(const struct pace_map *map, struct pace_view *view)
 {
     struct figures all = {0};
-    for
-        EACH(node, &map->members)
-        {
-            struct figures said = {0};
-        for
-            EACH(by, &map->known)
-            {
-                uint32_t at = column_of(&map->row[by], node);
-                if (by != node && at < PACE_PEERS) figures_add(&said, map->row[by].inside_ms[at]);
-            }
+    EACH_NODE(node, &map->members) {
+        struct figures said = {0};
+        EACH_NODE(by, &map->known) {
+            uint32_t at = column_of(&map->row[by], node);
+            if (by != node && at < PACE_PEERS) figures_add(&said, map->row[by].inside_ms[at]);
+        }
         view->of[node].inside_ms = median(&said);
         if (said.count > 0) figures_add(&all, view->of[node].inside_ms);
-        }
+    }
     view->typical.inside_ms = all.count < 2 ? PACE_UNKNOWN : median(&all);
-    for
-        EACH(node, &map->members)
-        {
-            if (is_over(map, node, view->of[node].inside_ms, view->typical.inside_ms))
-                node_mask_add(&view->over, node);
-        }
+    EACH_NODE(node, &map->members) {
+        if (is_over(map, node, view->of[node].inside_ms, view->typical.inside_ms))
+            node_mask_add(&view->over, node);
+    }
 }
 
 /* --- Reach: as others see it that are not over themselves. --- */
@@ -89,14 +80,12 @@ static uint32_t seen_reach(const struct pace_map *map, const struct pace_view *v
 {
     struct figures by_all = {0};
     struct figures by_good = {0};
-    for
-        EACH(by, &map->known)
-        {
-            uint32_t at = column_of(&map->row[by], node);
-            if (by == node || at == PACE_PEERS) continue;
-            figures_add(&by_all, map->row[by].reach_ms[at]);
-            if (!node_mask_has(&view->over, by)) figures_add(&by_good, map->row[by].reach_ms[at]);
-        }
+    EACH_NODE(by, &map->known) {
+        uint32_t at = column_of(&map->row[by], node);
+        if (by == node || at == PACE_PEERS) continue;
+        figures_add(&by_all, map->row[by].reach_ms[at]);
+        if (!node_mask_has(&view->over, by)) figures_add(&by_good, map->row[by].reach_ms[at]);
+    }
     if (by_good.count == 0) return PACE_UNKNOWN;
     return better_third(by_good.count > 1 ? &by_good : &by_all);
 }
@@ -107,22 +96,18 @@ static void judge_reach(const struct pace_map *map, struct pace_view *view)
     for (;;) {
         struct figures all = {0};
         uint32_t worst = 0;
-        for
-            EACH(node, &map->members)
-            {
-                struct pace_figures *of = &view->of[node];
-                of->reach_ms = seen_reach(map, view, node);
-                if (of->reach_ms != PACE_UNKNOWN) figures_add(&all, of->reach_ms);
-            }
+        EACH_NODE(node, &map->members) {
+            struct pace_figures *of = &view->of[node];
+            of->reach_ms = seen_reach(map, view, node);
+            if (of->reach_ms != PACE_UNKNOWN) figures_add(&all, of->reach_ms);
+        }
         view->typical.reach_ms = median(&all);
-        for
-            EACH(node, &map->members)
-            {
-                uint32_t ms = view->of[node].reach_ms;
-                if (node_mask_has(&view->over, node)) continue;
-                if (!is_over(map, node, ms, view->typical.reach_ms)) continue;
-                if (worst == 0 || ms > view->of[worst].reach_ms) worst = node;
-            }
+        EACH_NODE(node, &map->members) {
+            uint32_t ms = view->of[node].reach_ms;
+            if (node_mask_has(&view->over, node)) continue;
+            if (!is_over(map, node, ms, view->typical.reach_ms)) continue;
+            if (worst == 0 || ms > view->of[worst].reach_ms) worst = node;
+        }
         if (worst == 0) return;
         node_mask_add(&view->over, worst);
     }
@@ -134,23 +119,21 @@ static void judge_links(const struct pace_map *map, struct pace_view *view)
 {
     uint32_t least = limit(view->typical.reach_ms);
     if (least == PACE_UNKNOWN) return;
-    for
-        EACH(a, &map->known)
-        {
-            for (uint32_t i = 0; i < PACE_PEERS; i++) {
-                uint32_t b = map->row[a].node[i];
-                uint32_t ms = map->row[a].reach_ms[i];
-                if (b <= a || b > DATA_NODE_ID_MAX || !node_mask_has(&map->known, b)) continue;
-                uint32_t back = column_of(&map->row[b], a);
-                if (back < PACE_PEERS && map->row[b].reach_ms[back] < ms)
-                    ms = map->row[b].reach_ms[back];
-                if (node_mask_has(&view->over, a) || node_mask_has(&view->over, b)) continue;
-                if (ms < least || ms <= view->link_ms) continue;
-                view->link_a = a;
-                view->link_b = b;
-                view->link_ms = ms;
-            }
+    EACH_NODE(a, &map->known) {
+        for (uint32_t i = 0; i < PACE_PEERS; i++) {
+            uint32_t b = map->row[a].node[i];
+            uint32_t ms = map->row[a].reach_ms[i];
+            if (b <= a || b > DATA_NODE_ID_MAX || !node_mask_has(&map->known, b)) continue;
+            uint32_t back = column_of(&map->row[b], a);
+            if (back < PACE_PEERS && map->row[b].reach_ms[back] < ms)
+                ms = map->row[b].reach_ms[back];
+            if (node_mask_has(&view->over, a) || node_mask_has(&view->over, b)) continue;
+            if (ms < least || ms <= view->link_ms) continue;
+            view->link_a = a;
+            view->link_b = b;
+            view->link_ms = ms;
         }
+    }
 }
 
 void pace_rule(const struct pace_map *map, struct pace_view *view)
@@ -191,11 +174,9 @@ bool pace_step(struct pace_state *state, bool slow, bool over, uint64_t now_ms)
 static bool has_well(const uint32_t *group_of, const struct node_mask *members,
                      const struct node_mask *slow, uint32_t group)
 {
-    for
-        EACH(node, members)
-        {
-            if (group_of[node] == group && !node_mask_has(slow, node)) return true;
-        }
+    EACH_NODE(node, members) {
+        if (group_of[node] == group && !node_mask_has(slow, node)) return true;
+    }
     return false;
 }
 
@@ -210,15 +191,12 @@ void pace_aside(const struct node_config *config, const struct node_mask *member
     node_mask_keep(&before, slow);
     for (uint32_t turn = 0; turn < 2; turn++) {
         const struct node_mask *from = turn == 0 ? &before : slow;
-        for
-            EACH(node, from)
-            {
-                uint32_t group = group_of[node];
-                if (group == NODEGROUP_NONE || !node_mask_has(members, node)) continue;
-                if (node_mask_has(&taken, group) || !has_well(group_of, members, slow, group))
-                    continue;
-                node_mask_add(&taken, group);
-                node_mask_add(aside, node);
-            }
+        EACH_NODE(node, from) {
+            uint32_t group = group_of[node];
+            if (group == NODEGROUP_NONE || !node_mask_has(members, node)) continue;
+            if (node_mask_has(&taken, group) || !has_well(group_of, members, slow, group)) continue;
+            node_mask_add(&taken, group);
+            node_mask_add(aside, node);
+        }
     }
 }

@@ -22,22 +22,18 @@ bool qmgr_agrees(const struct qmgr *qmgr)
 static uint32_t oldest(const struct qmgr *qmgr, const struct node_mask *nodes)
 {
     uint32_t best = 0;
-    for
-        EACH_NODE(node, nodes)
-        {
-            if (best == 0 || qmgr->peer[node].dynamic_id < qmgr->peer[best].dynamic_id) best = node;
-        }
+    EACH_NODE(node, nodes) {
+        if (best == 0 || qmgr->peer[node].dynamic_id < qmgr->peer[best].dynamic_id) best = node;
+    }
     return best;
 }
 
 /* Of another node's words: whoever can fail. A node that joins is perhaps not known here. */
 static void keep_data_nodes(const struct qmgr *qmgr, struct node_mask *nodes)
 {
-    for
-        EACH_NODE(node, nodes)
-        {
-            if (!qmgr_is_data(qmgr, node)) node_mask_remove(nodes, node);
-        }
+    EACH_NODE(node, nodes) {
+        if (!qmgr_is_data(qmgr, node)) node_mask_remove(nodes, node);
+    }
 }
 
 static void to_qmgrs(struct qmgr *qmgr, const struct node_mask *nodes, uint32_t gsn,
@@ -80,12 +76,10 @@ void qmgr_failure_stop(struct qmgr *qmgr, uint32_t exit_code, const char *why)
 
 static void fence(struct qmgr *qmgr, const struct node_mask *nodes)
 {
-    for
-        EACH_NODE(node, nodes)
-        {
-            jam_data(node);
-            qmgr_rejoin_close(qmgr, node);
-        }
+    EACH_NODE(node, nodes) {
+        jam_data(node);
+        qmgr_rejoin_close(qmgr, node);
+    }
     node_mask_join(&qmgr->failure.fenced, nodes);
     qmgr_ring_update(qmgr);
 }
@@ -131,17 +125,14 @@ static void agreed(struct qmgr *qmgr, const struct node_mask *nodes)
                                       : now_ms(&qmgr->block) - qmgr->reach.first_ms));
     qmgr->reach.first_ms = 0;
     failure->last = *nodes;
-    for
-        EACH_NODE(node, &qmgr->join.members)
-        {
-            if (qmgr->peer[node].dynamic_id >= qmgr->president.dynamic_next)
-                qmgr->president.dynamic_next = qmgr->peer[node].dynamic_id + 1u;
-        }
+    EACH_NODE(node, &qmgr->join.members) {
+        if (qmgr->peer[node].dynamic_id >= qmgr->president.dynamic_next)
+            qmgr->president.dynamic_next = qmgr->peer[node].dynamic_id + 1u;
+    }
     node_mask_cut(&qmgr->join.members, nodes);
     node_mask_cut(&failure->fenced, nodes);
-    for
-        EACH_NODE(node, nodes)
-    qmgr->peer[node] = (struct qmgr_peer){0};
+    EACH_NODE(node, nodes)
+        qmgr->peer[node] = (struct qmgr_peer){0};
     failure->leads = 0;
     failure->leader = 0;
     failure->newcomers = (struct node_mask){{0}};
@@ -193,9 +184,8 @@ void qmgr_failure_fence_now(struct qmgr *qmgr)
 {
     if (!qmgr->failure.open) return;
     qmgr->failure.open = 0;
-    for
-        EACH_NODE(node, &qmgr->failure.fenced)
-    qmgr_rejoin_close(qmgr, node);
+    EACH_NODE(node, &qmgr->failure.fenced)
+        qmgr_rejoin_close(qmgr, node);
     if (qmgr->failure.stopped) return;
     confirm(qmgr);
     try_decide(qmgr);
@@ -385,13 +375,11 @@ static void refuse(struct qmgr *qmgr, const struct signal *sig, enum fail_ref_ca
 /* All members older than the leader are in the set. */
 static bool may_lead(const struct qmgr *qmgr, uint32_t node, const struct node_mask *leave)
 {
-    for
-        EACH_NODE(other, &qmgr->join.members)
-        {
-            if (qmgr->peer[other].dynamic_id < qmgr->peer[node].dynamic_id &&
-                !node_mask_has(leave, other))
-                return false;
-        }
+    EACH_NODE(other, &qmgr->join.members) {
+        if (qmgr->peer[other].dynamic_id < qmgr->peer[node].dynamic_id &&
+            !node_mask_has(leave, other))
+            return false;
+    }
     return true;
 }
 
@@ -423,11 +411,9 @@ static bool in_the_way(const struct qmgr *qmgr, uint32_t node, const struct node
     enum arbit_code code = qmgr_rule(qmgr, leave);
     if (arbit_wins(code) || code == ARBIT_PARTITIONING) return false;
     if (arbit_wins(verdict) || verdict == ARBIT_PARTITIONING) return false;
-    for
-        EACH_NODE(other, leave)
-        {
-            if (qmgr_reaches(qmgr, other)) node_mask_remove(&without_it, other);
-        }
+    EACH_NODE(other, leave) {
+        if (qmgr_reaches(qmgr, other)) node_mask_remove(&without_it, other);
+    }
     if (node_mask_equal(&without_it, leave)) return false;
     node_mask_add(&without_it, node);
     code = qmgr_rule(qmgr, &without_it);

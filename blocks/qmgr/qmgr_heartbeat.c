@@ -74,12 +74,10 @@ uint32_t qmgr_patience_ms(const struct qmgr *qmgr)
 {
     uint32_t most = qmgr_patience_own_ms(qmgr);
     uint32_t limit = beat_patience_max_ms(block_config(&qmgr->block)->heartbeat_db_db_ms);
-    for
-        EACH_NODE(node, &qmgr->join.members)
-        {
-            if (!node_mask_has(&qmgr->failure.fenced, node) && qmgr->beat.told_ms[node] > most)
-                most = qmgr->beat.told_ms[node];
-        }
+    EACH_NODE(node, &qmgr->join.members) {
+        if (!node_mask_has(&qmgr->failure.fenced, node) && qmgr->beat.told_ms[node] > most)
+            most = qmgr->beat.told_ms[node];
+    }
     return most < limit ? most : limit;
 }
 

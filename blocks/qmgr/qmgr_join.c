@@ -27,11 +27,9 @@ void qmgr_move(struct qmgr *qmgr, enum join_state state)
 struct node_mask qmgr_in_sight(const struct qmgr *qmgr)
 {
     struct node_mask nodes = qmgr->linked;
-    for
-        EACH_NODE(node, &qmgr->linked)
-        {
-            if (qmgr->peer[node].aside) node_mask_remove(&nodes, node);
-        }
+    EACH_NODE(node, &qmgr->linked) {
+        if (qmgr->peer[node].aside) node_mask_remove(&nodes, node);
+    }
     return nodes;
 }
 
@@ -143,15 +141,13 @@ void qmgr_join_tick(struct qmgr *qmgr)
 static uint32_t list_known(const struct qmgr *qmgr, uint32_t *words)
 {
     uint32_t used = 0;
-    for
-        EACH_NODE(node, &qmgr->linked)
-        {
-            const struct qmgr_peer *peer = &qmgr->peer[node];
-            if (!peer->aside || peer->known.gci == 0) continue;
-            words[used] = node;
-            memcpy(&words[used + 1u], &peer->known, sizeof(peer->known));
-            used += KNOWN_WORDS;
-        }
+    EACH_NODE(node, &qmgr->linked) {
+        const struct qmgr_peer *peer = &qmgr->peer[node];
+        if (!peer->aside || peer->known.gci == 0) continue;
+        words[used] = node;
+        memcpy(&words[used + 1u], &peer->known, sizeof(peer->known));
+        used += KNOWN_WORDS;
+    }
     return used;
 }
 

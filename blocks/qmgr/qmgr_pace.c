@@ -89,14 +89,12 @@ static uint32_t next_in_ring(const struct qmgr *qmgr, const struct node_mask *fr
 {
     uint32_t best = 0;
     uint32_t best_distance = 0;
-    for
-        EACH_NODE(node, from)
-        {
-            uint32_t distance = qmgr->peer[node].dynamic_id - id; /* Modulo 2^32. */
-            if (best != 0 && distance >= best_distance) continue;
-            best = node;
-            best_distance = distance;
-        }
+    EACH_NODE(node, from) {
+        uint32_t distance = qmgr->peer[node].dynamic_id - id; /* Modulo 2^32. */
+        if (best != 0 && distance >= best_distance) continue;
+        best = node;
+        best_distance = distance;
+    }
     return best;
 }
 
@@ -140,9 +138,8 @@ static void measure_reach(struct qmgr *qmgr, struct pace_row *row)
         row->inside_ms[used] = peer->inside_ms;
         used++;
     }
-    for
-        EACH_NODE(node, &rest)
-    qmgr->pace.peer[node].dynamic_id = 0; /* Too far away in the ring now. */
+    EACH_NODE(node, &rest)
+        qmgr->pace.peer[node].dynamic_id = 0; /* Too far away in the ring now. */
 }
 
 void qmgr_exec_PACE_ASK_REP(struct block *block, const struct signal *sig)

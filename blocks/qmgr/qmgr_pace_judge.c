@@ -28,16 +28,12 @@ static void take(struct qmgr *qmgr, const struct node_mask *slow, const struct n
     bool own_changed = node_mask_has(&pace->slow, own) != (rep.slow != 0);
     pace->slow = *slow;
     pace->aside = *aside;
-    for
-        EACH_NODE(node, &before)
-        {
-            if (!node_mask_has(aside, node)) tell_cntr(qmgr, node, false);
-        }
-    for
-        EACH_NODE(node, aside)
-        {
-            if (!node_mask_has(&before, node)) tell_cntr(qmgr, node, true);
-        }
+    EACH_NODE(node, &before) {
+        if (!node_mask_has(aside, node)) tell_cntr(qmgr, node, false);
+    }
+    EACH_NODE(node, aside) {
+        if (!node_mask_has(&before, node)) tell_cntr(qmgr, node, true);
+    }
     if (own_changed) {
         jam();
         sig_send(&qmgr->block, qmgr_local(qmgr, BLOCK_CMVMI), GSN_NODE_PACE_REP, PRIO_A, &rep);
@@ -146,22 +142,20 @@ static void judge_nodes(struct qmgr *qmgr, const struct pace_view *view, struct 
 {
     char text[WORDS_MAX];
     memset(slow, 0, sizeof(*slow));
-    for
-        EACH_NODE(node, &qmgr->pace.map.members)
-        {
-            bool before = node_mask_has(&qmgr->pace.slow, node);
-            bool now = pace_step(&qmgr->pace.of[node], before, node_mask_has(&view->over, node),
-                                 now_ms(&qmgr->block));
-            if (now) node_mask_add(slow, node);
-            if (now && !before) {
-                jam_data(node);
-                say_slow(qmgr, view, node);
-            } else if (before && !now) {
-                jam_data(node);
-                (void)snprintf(text, sizeof(text), "Node %u is as fast as the others again", node);
-                say(qmgr, EVENT_INFO, text);
-            }
+    EACH_NODE(node, &qmgr->pace.map.members) {
+        bool before = node_mask_has(&qmgr->pace.slow, node);
+        bool now = pace_step(&qmgr->pace.of[node], before, node_mask_has(&view->over, node),
+                             now_ms(&qmgr->block));
+        if (now) node_mask_add(slow, node);
+        if (now && !before) {
+            jam_data(node);
+            say_slow(qmgr, view, node);
+        } else if (before && !now) {
+            jam_data(node);
+            (void)snprintf(text, sizeof(text), "Node %u is as fast as the others again", node);
+            say(qmgr, EVENT_INFO, text);
         }
+    }
 }
 
 /* One link at a time. */
@@ -203,9 +197,8 @@ static void begin_to_judge(struct qmgr *qmgr)
     memset(pace->of, 0, sizeof(pace->of));
     memset(pace->row_ms, 0, sizeof(pace->row_ms));
     qmgr->pace.row_ms[qmgr_own(qmgr)] = now_ms(&qmgr->block); /* Just made. */
-    for
-        EACH_NODE(node, &pace->aside)
-    tell_cntr(qmgr, node, true);
+    EACH_NODE(node, &pace->aside)
+        tell_cntr(qmgr, node, true);
 }
 
 static void tell_all(struct qmgr *qmgr)

@@ -68,12 +68,9 @@ void qmgr_condemned(const struct qmgr *qmgr, const struct node_mask *tellers,
 {
     const struct node_mask heard = others(qmgr);
     *condemned = (struct node_mask){{0}};
-    for
-        EACH_NODE(node, tellers)
-        {
-            if (node_mask_has(&heard, node))
-                node_mask_join(condemned, &qmgr->reach.fenced_by[node]);
-        }
+    EACH_NODE(node, tellers) {
+        if (node_mask_has(&heard, node)) node_mask_join(condemned, &qmgr->reach.fenced_by[node]);
+    }
 }
 
 static void say(struct qmgr *qmgr, uint32_t node, uint32_t ask, uint32_t answer)
@@ -118,9 +115,8 @@ static bool update_row(struct qmgr *qmgr, bool tell)
     *row = now;
     if (!changed || !tell) return changed;
     jam();
-    for
-        EACH_NODE(node, &speak)
-    say(qmgr, node, 0, 0);
+    EACH_NODE(node, &speak)
+        say(qmgr, node, 0, 0);
     return true;
 }
 
@@ -183,9 +179,8 @@ static void begin(struct qmgr *qmgr)
     memset(&reach->losers, 0, sizeof(reach->losers)); /* A former view may have left some. */
     node_mask_add(&reach->map.known, own);
     (void)update_row(qmgr, false);
-    for
-        EACH_NODE(node, &speak)
-    ask(qmgr, node);
+    EACH_NODE(node, &speak)
+        ask(qmgr, node);
     if (!reach->tick_running) tick_later(qmgr);
 }
 
@@ -314,13 +309,11 @@ static bool may_accuse(const struct qmgr *qmgr, uint32_t from)
 static bool suspected(const struct qmgr *qmgr, uint32_t node)
 {
     const struct reach *map = &qmgr->reach.map;
-    for
-        EACH_NODE(from, &map->known)
-        {
-            if (node_mask_has(&qmgr->join.members, from) && !node_mask_has(&map->row[from], node) &&
-                !node_mask_has(&qmgr->reach.told, from) && may_accuse(qmgr, from))
-                return true;
-        }
+    EACH_NODE(from, &map->known) {
+        if (node_mask_has(&qmgr->join.members, from) && !node_mask_has(&map->row[from], node) &&
+            !node_mask_has(&qmgr->reach.told, from) && may_accuse(qmgr, from))
+            return true;
+    }
     return false;
 }
 
@@ -328,16 +321,14 @@ static bool suspected(const struct qmgr *qmgr, uint32_t node)
 static void ask_again(struct qmgr *qmgr)
 {
     struct node_mask speak = others(qmgr);
-    for
-        EACH_NODE(node, &speak)
-        {
-            uint64_t ago = now_ms(&qmgr->block) - qmgr->reach.asked_ms[node];
-            if (node_mask_has(&qmgr->reach.heard, node) && ago >= qmgr_silence_ms(qmgr, false))
-                ask(qmgr, node);
-            else if (node_mask_has(&qmgr->rejoin.newcomers, node) &&
-                     !node_mask_has(&qmgr->reach.heard, node))
-                say(qmgr, node, qmgr->reach.ask[node], 0); /* It may have known nobody before. */
-        }
+    EACH_NODE(node, &speak) {
+        uint64_t ago = now_ms(&qmgr->block) - qmgr->reach.asked_ms[node];
+        if (node_mask_has(&qmgr->reach.heard, node) && ago >= qmgr_silence_ms(qmgr, false))
+            ask(qmgr, node);
+        else if (node_mask_has(&qmgr->rejoin.newcomers, node) &&
+                 !node_mask_has(&qmgr->reach.heard, node))
+            say(qmgr, node, qmgr->reach.ask[node], 0); /* It may have known nobody before. */
+    }
 }
 
 /* It answers, but has not taken this node back yet: perhaps it has not read what this one said
@@ -366,23 +357,20 @@ static bool complete(struct qmgr *qmgr)
     struct qmgr_reach *reach = &qmgr->reach;
     struct node_mask wait = others(qmgr);
     bool all = true;
-    for
-        EACH_NODE(node, &wait)
-    all = all && !may_take_back(qmgr, node);
+    EACH_NODE(node, &wait)
+        all = all && !may_take_back(qmgr, node);
     node_mask_cut(&wait, &reach->heard);
-    for
-        EACH_NODE(node, &wait)
-        {
-            uint64_t waited = now_ms(&qmgr->block) - reach->asked_ms[node];
-            if (waited < answer_ms(qmgr, node)) {
-                all = false;
-            } else if (!node_mask_has(&reach->silent, node)) {
-                jam_data(node);
-                if (reach->first_ms == 0) reach->first_ms = now_ms(&qmgr->block);
-                log_warning(&qmgr->block, "node %u does not answer", node);
-                node_mask_add(&reach->silent, node);
-            }
+    EACH_NODE(node, &wait) {
+        uint64_t waited = now_ms(&qmgr->block) - reach->asked_ms[node];
+        if (waited < answer_ms(qmgr, node)) {
+            all = false;
+        } else if (!node_mask_has(&reach->silent, node)) {
+            jam_data(node);
+            if (reach->first_ms == 0) reach->first_ms = now_ms(&qmgr->block);
+            log_warning(&qmgr->block, "node %u does not answer", node);
+            node_mask_add(&reach->silent, node);
         }
+    }
     (void)update_row(qmgr, true);
     return all;
 }
@@ -394,14 +382,12 @@ static void draw_accused(struct qmgr *qmgr)
     struct node_mask speak = qmgr->join.members;
     reach->map.accused = (struct node_mask){{0}};
     node_mask_cut(&speak, &reach->map.gone);
-    for
-        EACH_NODE(from, &speak)
-        {
-            uint32_t accused = reach->accused[from];
-            if (accused == 0 || reach->accused[accused] == from) continue;
-            jam_data(accused);
-            node_mask_add(&reach->map.accused, accused);
-        }
+    EACH_NODE(from, &speak) {
+        uint32_t accused = reach->accused[from];
+        if (accused == 0 || reach->accused[accused] == from) continue;
+        jam_data(accused);
+        node_mask_add(&reach->map.accused, accused);
+    }
 }
 
 static void draw_map(struct qmgr *qmgr)
@@ -413,9 +399,8 @@ static void draw_map(struct qmgr *qmgr)
     if (node_mask_has(&reach->lost, qmgr->rejoin.adding))
         node_mask_add(&reach->map.gone, qmgr->rejoin.adding);
     node_mask_keep(&reach->map.known, &qmgr->join.members);
-    for
-        EACH_NODE(node, &qmgr->join.members)
-    reach->map.age[node] = qmgr->peer[node].dynamic_id;
+    EACH_NODE(node, &qmgr->join.members)
+        reach->map.age[node] = qmgr->peer[node].dynamic_id;
     draw_accused(qmgr);
 }
 
@@ -457,14 +442,12 @@ static bool may_be_new(const struct qmgr *qmgr, const struct node_mask *leave)
     const struct qmgr_reach *reach = &qmgr->reach;
     struct node_mask condemned;
     qmgr_condemned(qmgr, &qmgr->join.members, &condemned);
-    for
-        EACH_NODE(node, leave)
-        {
-            if (!node_mask_has(&qmgr->rejoin.newcomers, node) ||
-                node_mask_has(&reach->lost, node) || node_mask_has(&reach->silent, node) ||
-                node_mask_has(&condemned, node) || node_mask_has(&qmgr->failure.fenced, node))
-                return false;
-        }
+    EACH_NODE(node, leave) {
+        if (!node_mask_has(&qmgr->rejoin.newcomers, node) || node_mask_has(&reach->lost, node) ||
+            node_mask_has(&reach->silent, node) || node_mask_has(&condemned, node) ||
+            node_mask_has(&qmgr->failure.fenced, node))
+            return false;
+    }
     return now_ms(&qmgr->block) - reach->found_ms < qmgr_silence_ms(qmgr, true);
 }
 
@@ -498,11 +481,9 @@ static bool is_reached(const struct qmgr *qmgr, uint32_t node, const struct node
     node_mask_cut(&near, &reach->silent);
     node_mask_cut(&near, leave);
     node_mask_keep(&near, &reach->map.known);
-    for
-        EACH_NODE(via, &near)
-        {
-            if (node_mask_has(&reach->map.row[via], node)) return true;
-        }
+    EACH_NODE(via, &near) {
+        if (node_mask_has(&reach->map.row[via], node)) return true;
+    }
     return false;
 }
 
@@ -521,11 +502,9 @@ static bool may_be_more(const struct qmgr *qmgr, const struct node_mask *leave)
     node_mask_cut(&doubt, &condemned);
     node_mask_cut(&doubt, &qmgr->rejoin.newcomers);
     if (now_ms(&qmgr->block) - reach->found_ms >= qmgr_silence_ms(qmgr, true)) return false;
-    for
-        EACH_NODE(node, &doubt)
-        {
-            if (node != qmgr_own(qmgr) && is_reached(qmgr, node, leave)) return true;
-        }
+    EACH_NODE(node, &doubt) {
+        if (node != qmgr_own(qmgr) && is_reached(qmgr, node, leave)) return true;
+    }
     return false;
 }
 
@@ -635,9 +614,8 @@ void qmgr_reach_row(struct qmgr *qmgr, uint32_t node, const struct node_mask *ro
     node_mask_keep(&doubt, &missing);
     /* It has answered here, but perhaps died since. */
     node_mask_keep(&doubt, &reach->heard);
-    for
-        EACH_NODE(other, &doubt)
-    ask(qmgr, other);
+    EACH_NODE(other, &doubt)
+        ask(qmgr, other);
 }
 
 /* --- The rows of those that do not reach each other. --- */
@@ -659,14 +637,12 @@ static bool tells(const struct qmgr *qmgr, uint32_t a, uint32_t b)
 {
     const struct qmgr_reach *reach = &qmgr->reach;
     uint32_t own = qmgr_own(qmgr);
-    for
-        EACH_NODE(via, &reach->map.row[own])
-        {
-            if (qmgr->peer[via].dynamic_id < qmgr->peer[own].dynamic_id && via != a && via != b &&
-                node_mask_has(&reach->map.known, via) && !node_mask_has(&reach->told, via) &&
-                node_mask_has(&reach->map.row[via], a) && node_mask_has(&reach->map.row[via], b))
-                return false;
-        }
+    EACH_NODE(via, &reach->map.row[own]) {
+        if (qmgr->peer[via].dynamic_id < qmgr->peer[own].dynamic_id && via != a && via != b &&
+            node_mask_has(&reach->map.known, via) && !node_mask_has(&reach->told, via) &&
+            node_mask_has(&reach->map.row[via], a) && node_mask_has(&reach->map.row[via], b))
+            return false;
+    }
     return true;
 }
 
@@ -677,17 +653,15 @@ static void pass_on(struct qmgr *qmgr, uint32_t node)
     const struct qmgr_reach *reach = &qmgr->reach;
     const struct reach *map = &reach->map;
     if (!qmgr_reaches(qmgr, node)) return;
-    for
-        EACH_NODE(other, &map->known)
-        {
-            bool apart =
-                !node_mask_has(&map->row[node], other) || !node_mask_has(&map->row[other], node);
-            if (!apart || !qmgr_reaches(qmgr, other) || node_mask_has(&reach->told, other) ||
-                !tells(qmgr, node, other))
-                continue;
-            tell_row_of(qmgr, other, node);
-            tell_row_of(qmgr, node, other);
-        }
+    EACH_NODE(other, &map->known) {
+        bool apart =
+            !node_mask_has(&map->row[node], other) || !node_mask_has(&map->row[other], node);
+        if (!apart || !qmgr_reaches(qmgr, other) || node_mask_has(&reach->told, other) ||
+            !tells(qmgr, node, other))
+            continue;
+        tell_row_of(qmgr, other, node);
+        tell_row_of(qmgr, node, other);
+    }
 }
 
 /* Only of somebody who does not speak for himself. */

@@ -57,11 +57,9 @@ void qmgr_voteless(const struct qmgr *qmgr, struct node_mask *nodes)
 {
     uint32_t own = qmgr->peer[qmgr_own(qmgr)].dynamic_id;
     qmgr_newcomers(qmgr, nodes);
-    for
-        EACH_NODE(node, &qmgr->rejoin.newcomers)
-        {
-            if (qmgr->peer[node].dynamic_id < own) node_mask_remove(nodes, node);
-        }
+    EACH_NODE(node, &qmgr->rejoin.newcomers) {
+        if (qmgr->peer[node].dynamic_id < own) node_mask_remove(nodes, node);
+    }
 }
 
 uint32_t qmgr_end_code(const struct qmgr *qmgr)
@@ -109,18 +107,15 @@ static void watch_strangers(struct qmgr *qmgr)
     const struct node_config *config = block_config(&qmgr->block);
     uint32_t beat = config->heartbeat_db_db_ms > STRANGER_BEAT_MS ? config->heartbeat_db_db_ms
                                                                   : STRANGER_BEAT_MS;
-    for
-        EACH_NODE(node, &qmgr->linked)
-        {
-            if (!node_mask_has(&qmgr->rejoin.open, node) ||
-                node_mask_has(&qmgr->join.members, node) || node == qmgr->rejoin.adding)
-                continue;
-            if (now_ms(&qmgr->block) - qmgr->rejoin.asked_ms[node] < STRANGER_BEATS * beat)
-                continue;
-            jam_data(node);
-            qmgr->rejoin.asked_ms[node] = now_ms(&qmgr->block);
-            peer_close(&qmgr->block, node, "it does not ask to join");
-        }
+    EACH_NODE(node, &qmgr->linked) {
+        if (!node_mask_has(&qmgr->rejoin.open, node) || node_mask_has(&qmgr->join.members, node) ||
+            node == qmgr->rejoin.adding)
+            continue;
+        if (now_ms(&qmgr->block) - qmgr->rejoin.asked_ms[node] < STRANGER_BEATS * beat) continue;
+        jam_data(node);
+        qmgr->rejoin.asked_ms[node] = now_ms(&qmgr->block);
+        peer_close(&qmgr->block, node, "it does not ask to join");
+    }
 }
 
 /* --- President. --- */
@@ -148,11 +143,9 @@ uint32_t qmgr_rejoin_before(const struct qmgr *qmgr, uint32_t node)
 {
     uint32_t group_of[NODE_ID_MAX + 1];
     (void)node_config_groups(block_config(&qmgr->block), group_of);
-    for
-        EACH_NODE(other, &qmgr->rejoin.newcomers)
-        {
-            if (other != node && group_of[other] == group_of[node]) return other;
-        }
+    EACH_NODE(other, &qmgr->rejoin.newcomers) {
+        if (other != node && group_of[other] == group_of[node]) return other;
+    }
     return 0;
 }
 
@@ -261,17 +254,15 @@ static void count_started(struct qmgr *qmgr)
     struct node_mask full = *newcomers;
     node_mask_keep(&full, &qmgr->started);
     if (!node_mask_empty(&qmgr->rejoin.uncounted)) node_mask_remove(&full, qmgr_own(qmgr));
-    for
-        EACH_NODE(node, &full)
-        {
-            jam_data(node);
-            struct cm_counted_rep rep = {.incarnation = qmgr->join.incarnation,
-                                         .dynamic_id = qmgr->peer[node].dynamic_id};
-            node_mask_remove(newcomers, node);
-            if (node != qmgr_own(qmgr))
-                sig_send(&qmgr->block, block_ref(node, BLOCK_QMGR, 0), GSN_CM_COUNTED_REP, PRIO_A,
-                         &rep);
-        }
+    EACH_NODE(node, &full) {
+        jam_data(node);
+        struct cm_counted_rep rep = {.incarnation = qmgr->join.incarnation,
+                                     .dynamic_id = qmgr->peer[node].dynamic_id};
+        node_mask_remove(newcomers, node);
+        if (node != qmgr_own(qmgr))
+            sig_send(&qmgr->block, block_ref(node, BLOCK_QMGR, 0), GSN_CM_COUNTED_REP, PRIO_A,
+                     &rep);
+    }
 }
 
 void qmgr_exec_CM_COUNTED_REP(struct block *block, const struct signal *sig)

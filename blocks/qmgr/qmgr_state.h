@@ -301,9 +301,6 @@ enum qmgr_work {
     QMGR_PACE_TICK
 };
 
-#define EACH_NODE(node, mask)                                                                      \
-    (uint32_t node = node_mask_next(mask, 0); (node) != 0; (node) = node_mask_next(mask, node))
-
 static inline struct qmgr *qmgr_of(struct block *block)
 {
     return (struct qmgr *)(void *)block;

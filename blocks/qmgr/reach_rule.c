@@ -3,9 +3,6 @@
 #include "blocks/qmgr/reach_rule.h"
 #include <string.h>
 
-#define EACH(node, mask)                                                                           \
-    (uint32_t node = node_mask_next(mask, 0); (node) != 0; (node) = node_mask_next(mask, node))
-
 /* Neither end says that it does not reach the other. Who has not spoken is taken to reach all. */
 static bool joined(const struct reach *reach, uint32_t a, uint32_t b)
 {
@@ -20,32 +17,25 @@ static void in_sight(const struct reach *reach, struct node_mask *seen)
     struct node_mask near = {{0}};
     struct node_mask rest = reach->members;
     node_mask_cut(&rest, &reach->gone);
-    for
-        EACH(node, &rest)
-        {
-            if (joined(reach, reach->own, node)) node_mask_add(&near, node);
-        }
+    EACH_NODE(node, &rest) {
+        if (joined(reach, reach->own, node)) node_mask_add(&near, node);
+    }
     *seen = near;
-    for
-        EACH(far, &rest)
-        {
-            if (node_mask_has(&near, far)) continue;
-        for
-            EACH(via, &near)
-            {
-                bool says = via != reach->own && node_mask_has(&reach->known, via);
-                if (says && joined(reach, via, far)) node_mask_add(seen, far);
-            }
+    EACH_NODE(far, &rest) {
+        if (node_mask_has(&near, far)) continue;
+        EACH_NODE(via, &near) {
+            bool says = via != reach->own && node_mask_has(&reach->known, via);
+            if (says && joined(reach, via, far)) node_mask_add(seen, far);
         }
+    }
 }
 
 static uint32_t broken_links(const struct reach *reach, const struct node_mask *alive,
                              uint32_t node)
 {
     uint32_t broken = 0;
-    for
-        EACH(other, alive)
-    broken += !joined(reach, node, other);
+    EACH_NODE(other, alive)
+        broken += !joined(reach, node, other);
     return broken;
 }
 
@@ -53,11 +43,9 @@ static uint32_t broken_links(const struct reach *reach, const struct node_mask *
 static bool is_spare(const uint32_t *group_of, const struct node_mask *alive, uint32_t node)
 {
     if (group_of[node] == NODEGROUP_NONE) return true;
-    for
-        EACH(other, alive)
-        {
-            if (other != node && group_of[other] == group_of[node]) return true;
-        }
+    EACH_NODE(other, alive) {
+        if (other != node && group_of[other] == group_of[node]) return true;
+    }
     return false;
 }
 
@@ -69,23 +57,21 @@ static uint32_t next_to_leave(const struct reach *reach, const uint32_t *group_o
     uint32_t best_broken = 0;
     bool best_spare = false;
     bool best_accused = false;
-    for
-        EACH(node, alive)
-        {
-            uint32_t broken = broken_links(reach, alive, node);
-            if (broken == 0) continue;
-            bool spare = is_spare(group_of, alive, node);
-            bool accused = node_mask_has(&reach->accused, node);
-            bool worse = spare != best_spare       ? spare
-                         : accused != best_accused ? accused
-                         : broken != best_broken   ? broken > best_broken
-                                                   : reach->age[node] > reach->age[best];
-            if (best != 0 && !worse) continue;
-            best = node;
-            best_broken = broken;
-            best_spare = spare;
-            best_accused = accused;
-        }
+    EACH_NODE(node, alive) {
+        uint32_t broken = broken_links(reach, alive, node);
+        if (broken == 0) continue;
+        bool spare = is_spare(group_of, alive, node);
+        bool accused = node_mask_has(&reach->accused, node);
+        bool worse = spare != best_spare       ? spare
+                     : accused != best_accused ? accused
+                     : broken != best_broken   ? broken > best_broken
+                                               : reach->age[node] > reach->age[best];
+        if (best != 0 && !worse) continue;
+        best = node;
+        best_broken = broken;
+        best_spare = spare;
+        best_accused = accused;
+    }
     return best;
 }
 

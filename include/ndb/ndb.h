@@ -988,14 +988,14 @@ struct ndb_scan_options {
     uint32_t batch_rows;     /* Per fragment, 0 = the cluster's default; at most 992. */
     uint32_t batch_bytes;    /* Per fragment, 0 = the cluster's default. */
     const uint8_t *mask;     /* Columns of the record wanted, as in ndb_operation_options. */
-    const struct ndb_program *program; /* Only rows that it does not refuse, see
-                                          ndb_filter_program(); it must not store. Copied. */
-    uint32_t limit;                    /* So many rows at most; 0 = all. */
-    const struct ndb_index_range
-        *range; /* Rows in the order of an index; NULL = the table's in any
-                   order. Copied. Errors: 4243 no such index, 4259 a bound
-                   with wrong values, or an ordered scan of more than 256
-                   fragments. `parallelism` is of no use to an ordered one. */
+    const struct ndb_program *program;   /* Only rows that it does not refuse, see
+                                            ndb_filter_program(); it must not store. Copied. */
+    uint32_t limit;                      /* So many rows at most; 0 = all. */
+    const struct ndb_index_range *range; /* Rows in the order of an index; NULL = the table's in any
+                                            order. Copied. Errors: 4243 no such index, 4259 a bound
+                                            with wrong values, or an ordered scan of more than 256
+                                            fragments. `parallelism` is of no use to an
+                                            ordered one. */
     /* So many ranges stand there, at most NDB_RANGES_MAX; 0 = one. They are read in this order,
        each in its own; a row that several of them hold is given once for each (ndb_scan_range()).
        All have the same index, `descending` and `unordered`, and together, with 8 bytes for each

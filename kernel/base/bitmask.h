@@ -87,3 +87,7 @@ static inline uint32_t node_mask_next(const struct node_mask *mask, uint32_t nod
     }
     return 0;
 }
+
+/** A loop over the nodes of a set, the least id first. Node ids begin with 1. */
+#define EACH_NODE(node, mask)                                                                      \
+    for (uint32_t node = node_mask_next(mask, 0); (node) != 0; (node) = node_mask_next(mask, node))
