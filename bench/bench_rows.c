@@ -13,7 +13,7 @@
 #include "blocks/dbacc/acc_state.h"
 #include "blocks/dbtup/tup_state.h"
 #include "kernel/base/rng.h"
-#include "signals/key.h"
+#include "values/key.h"
 
 #define BATCH 32u
 

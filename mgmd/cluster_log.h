@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "mgmd/log_destination.h"
+#include "config/log_destination.h"
 #include "ndb/mgm.h"
 
 struct cluster_log;

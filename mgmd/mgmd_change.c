@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mgmd/config_parse.h"
+#include "config/config_parse.h"
 #include "mgmd/mgmd.h"
 
 /* Why another server's configuration cannot be this one's, or NULL. */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mgmd/config_parse.h"
+#include "config/config_parse.h"
 #include "mgmd/mgmd.h"
 
 struct cluster_config *mgmd_read_config(const char *file)

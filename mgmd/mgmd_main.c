@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mgmd/config_parse.h"
+#include "config/config_parse.h"
 #include "mgmd/mgmd.h"
 #include "service/log_follow.h"
 #include "service/notify.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "api/mgm_handle.h"
+#include "config/mgm_handle.h"
 #include "mgmd/mgmd.h"
 
 #define ASK_MS   1000u

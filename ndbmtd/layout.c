@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "ndbmtd/layout.h"
 #include <stdio.h>
-#include "mgmd/thread_config.h"
+#include "config/thread_config.h"
 
 static_assert(2u + LDM_COUNT_MAX + TC_COUNT_MAX + RECV_COUNT_MAX <= THREADS_MAX,
               "the largest layout fits a node");

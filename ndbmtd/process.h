@@ -7,8 +7,8 @@
 #include <uv.h>
 #include "include/ndb/mgm.h"
 #include "kernel/node.h"
-#include "mgmd/config.h"
-#include "mgmd/thread_config.h"
+#include "config/config.h"
+#include "config/thread_config.h"
 #include "ndb/version.h"
 #include "ndbmtd/layout.h"
 #include "transporters/send_queue.h"

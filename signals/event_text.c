@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "signals/arbit.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "signals/management.h"
 
 #define C(name) NDB_MGM_CATEGORY_##name

@@ -2,7 +2,7 @@
  * docs/protocols/transaction.md. */
 /* SPDX-License-Identifier: MIT */
 #pragma once
-#include "signals/attr.h"
+#include "values/attr.h"
 #include "signals/gsn.h"
 
 /* A transaction record in one TC instance, kept by the client for many transactions after each

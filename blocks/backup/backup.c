@@ -2,7 +2,7 @@
  * on. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/backup/backup_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 /* --- Fragments' records. --- */
 

@@ -4,7 +4,7 @@
 #include "blocks/backup/backup_state.h"
 #include "blocks/dblqh/copy_pace.h"
 #include "blocks/dblqh/lqh.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 /* --- The data file. --- */
 

@@ -7,7 +7,7 @@
  * number `buckets`.
  */
 #include "blocks/dbacc/acc_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 /* The elements of one or two chains on their way into others, and the overflow buckets that are
  * free meanwhile. */

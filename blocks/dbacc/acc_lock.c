@@ -11,7 +11,7 @@
  *     +--------------> HELD ----- row gone -----> ORPHAN --- acc_unlock ---> FREE
  */
 #include "blocks/dbacc/acc_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 /* How far back in a queue the sisters of an operation are looked for: those of a batch arrive
  * together. */

@@ -10,7 +10,7 @@
 #include "signals/dict.h"
 #include "signals/dih.h"
 #include "signals/durable.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "signals/local_table.h"
 #include "signals/qmgr.h"
 #include "signals/order.h"
@@ -18,7 +18,7 @@
 #include "signals/schema_trans.h"
 #include "signals/start.h"
 #include "signals/takeover.h"
-#include "signals/table_def.h"
+#include "values/table_def.h"
 #include "signals/trix.h"
 
 /* Definitions are kept in pieces of 1 KB, so that a small table does not take a page. */

@@ -2,7 +2,7 @@
  * distribution, hands the epoch protocol its start, its timers and its losses. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbdih/dih_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "signals/management.h"
 #include "signals/redo.h"
 #include "signals/schema_trans.h"

@@ -3,7 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbdih/dih_state.h"
 #include "kernel/base/u64.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "signals/management.h"
 #include "signals/redo.h"
 

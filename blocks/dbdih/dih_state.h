@@ -3,7 +3,7 @@
 #pragma once
 #include "blocks/dbdih/dih_block.h"
 #include "formats/sysfile_format.h"
-#include "signals/attr.h"
+#include "values/attr.h"
 #include "signals/dict.h"
 #include "signals/dih.h"
 #include "signals/fs.h"
@@ -13,7 +13,7 @@
 #include "signals/rejoin.h"
 #include "signals/start.h"
 #include "signals/takeover.h"
-#include "signals/table_def.h"
+#include "values/table_def.h"
 
 #define NODE_GROUPS_MAX DATA_NODE_ID_MAX
 #define LDM_SLOTS       64u /* LDM instances told apart when primaries are spread. */

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
-#include "signals/program.h"
+#include "values/program.h"
 
 /* ATTRINFO with KEY_PROGRAM: words of the program, words of the reads, these two, values. */
 static uint32_t take_apart(const struct lqh_data *data, struct lqh_program *program)

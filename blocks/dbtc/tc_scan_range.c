@@ -3,7 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "blocks/dbtc/tc_state.h"
-#include "signals/key.h"
+#include "values/key.h"
 
 static const struct tc_scan_range *ranges_get(const struct tc *tc, const struct tc_scan *scan)
 {

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 #include "blocks/dbtc/tc_state.h"
-#include "signals/program.h"
+#include "values/program.h"
 
 #define PROGRAM_AROUND 8u    /* Its head and its ends, without the constant. */
 #define KEY_WORDS_MAX  1088u /* TABLE_KEY_BYTES_MAX and every column's padding. */

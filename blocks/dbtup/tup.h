@@ -3,7 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "blocks/dbacc/acc.h"
-#include "signals/table_def.h"
+#include "values/table_def.h"
 
 /*
  * The neighbour's handle is block_neighbour(block, BLOCK_DBTUP), cast to struct tup *. Not

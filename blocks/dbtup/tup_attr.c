@@ -1,7 +1,7 @@
 /* tup_attr.c -- checks the columns of a write and puts them into row images and variable parts. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtup/tup_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 static bool seen(const struct tup_attr *attr, uint32_t column)
 {

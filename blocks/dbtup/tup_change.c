@@ -6,7 +6,7 @@
  * giving that back.
  */
 #include "blocks/dbtup/tup_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 static void change_release(struct tup *tup, struct tup_frag *frag, struct tup_change *change)
 {

@@ -7,7 +7,7 @@
  * fragment; a page of marks covers 8 GB of rows.
  */
 #include "blocks/dbtup/tup_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 #define STEP_WORDS 64u /* Of marks looked at before others have their turn: 4096 pages. */
 /* A delta page keeps at least one of so many rows, and more than its map costs: no row is shorter

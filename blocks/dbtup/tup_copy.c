@@ -2,8 +2,8 @@
  * the source, old rows and new ones at the target. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtup/tup_state.h"
-#include "signals/errors.h"
-#include "signals/key.h"
+#include "values/errors.h"
+#include "values/key.h"
 
 #define PREFETCH_AHEAD 8u /* Slots. */
 

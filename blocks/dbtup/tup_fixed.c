@@ -1,7 +1,7 @@
 /* tup_fixed.c -- slots for the fixed parts of rows: pages, free slots, row ids. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtup/tup_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 static struct fixed_page *page_at(const struct tup_frag *frag, uint32_t number)
 {

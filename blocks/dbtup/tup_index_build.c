@@ -6,7 +6,7 @@
  * border over a row and add what the row, as it is now, must have.
  */
 #include "blocks/dbtup/tup_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 static void columns_mark(struct tup_table *table)
 {

@@ -1,13 +1,13 @@
 /* tup_program.c -- runs interpreted programs on rows. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The check (signals/program.c) has been made: registers, columns, lengths and branch targets are
+ * The check (values/program.c) has been made: registers, columns, lengths and branch targets are
  * not looked at again. Branches go forward, so the loop ends. Nothing is changed here: what the
  * program stores are pairs for tup_update().
  */
 #include "blocks/dbtup/tup_state.h"
-#include "signals/errors.h"
-#include "signals/program.h"
+#include "values/errors.h"
+#include "values/program.h"
 
 __extension__ typedef __int128 wide; /* Holds every number of a column, and sums and products. */
 

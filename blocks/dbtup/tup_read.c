@@ -1,7 +1,7 @@
 /* tup_read.c -- which version of a row a transaction sees, and its columns as pairs; keys. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtup/tup_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 uint8_t *tup_copy_of(const struct tup *tup, const struct tup_table *table,
                      const struct tup_change *change)

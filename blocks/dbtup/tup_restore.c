@@ -2,8 +2,8 @@
  * log's replay. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtup/tup_state.h"
-#include "signals/errors.h"
-#include "signals/key.h"
+#include "values/errors.h"
+#include "values/key.h"
 
 /* The key columns of all columns in table order, as a KEY section. */
 uint32_t tup_key_collect(const struct tup_table *table, const struct tup_restore_req *req,

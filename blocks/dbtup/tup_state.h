@@ -5,7 +5,7 @@
 #include "blocks/dbtup/tup.h"
 #include "blocks/dbtux/tux.h"
 #include "kernel/base/page_dir.h"
-#include "signals/attr.h"
+#include "values/attr.h"
 
 /* --- Memory of any size up to a page, by size class. --- */
 

@@ -1,7 +1,7 @@
 /* tup_table.c -- tables and fragments: layout of rows from the definition, dropping in steps. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtup/tup_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 #define DROP_PAGES 32u /* Given back per step: some microseconds. */
 

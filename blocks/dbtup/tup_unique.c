@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "blocks/dbtup/tup_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 static uint32_t bytes_of(uint32_t count)
 {

@@ -3,7 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "kernel/block.h"
-#include "signals/scan_range.h"
+#include "values/scan_range.h"
 
 /*
  * The neighbour's handle is block_neighbour(block, BLOCK_DBTUX), cast to struct tux *. Nothing here

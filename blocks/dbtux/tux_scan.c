@@ -2,7 +2,7 @@
  * change. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtux/tux_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 static uint32_t bound_check(const struct tux_columns *columns, const struct scan_bound *bound)
 {

@@ -14,7 +14,7 @@
  */
 #include <string.h>
 #include "blocks/ndbcntr/cntr_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 static bool leaves(const struct cntr *cntr, uint32_t node)
 {

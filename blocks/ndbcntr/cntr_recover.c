@@ -6,7 +6,7 @@
 #include "blocks/ndbcntr/cntr_state.h"
 #include "blocks/ndbfs/fs_client.h"
 #include "kernel/base/u64.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "signals/redo.h"
 #include "signals/schema_trans.h"
 

@@ -9,7 +9,7 @@
 #include "blocks/ndbcntr/cntr_state.h"
 #include "blocks/ndbfs/fs_client.h"
 #include "formats/redo_format.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 static void system_files_gone(struct cntr *cntr, const char *there)
 {

@@ -6,7 +6,7 @@
  *   OPEN --node n--> CLOSING --all started members are done--> SINGLE --node 0--> OPEN
  */
 #include "blocks/ndbcntr/cntr_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "signals/takeover.h"
 
 enum { TOLD_ENTERING = 0, TOLD_ENTERED = 1, TOLD_EXITING = 2 }; /* The event's first word. */

@@ -8,7 +8,7 @@
  * still runs, and all files say the same.
  */
 #include "blocks/ndbcntr/cntr_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "signals/takeover.h"
 
 #define STUCK_TURN_MS   500u  /* The lower id goes first; asking decides. */

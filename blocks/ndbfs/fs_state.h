@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "blocks/ndbfs/fs_block.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "signals/fs.h"
 #include "signals/start.h"
 

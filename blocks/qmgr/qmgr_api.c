@@ -11,7 +11,7 @@
  * refuse it would come late, and cut the link of the next process that was given the node id.
  */
 #include "blocks/qmgr/qmgr_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "signals/management.h"
 
 void qmgr_client_up(struct qmgr *qmgr, uint32_t node)

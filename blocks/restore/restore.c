@@ -1,7 +1,7 @@
 /* restore.c -- creates RESTORE, takes LQH's requests, hands NDBFS's answers on. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/restore/restore_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 void restore_fail(struct restore *restore, const char *name, uint32_t error, enum lcp_fault fault,
                   uint64_t offset)

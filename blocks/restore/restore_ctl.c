@@ -1,7 +1,7 @@
 /* restore_ctl.c -- reads both control files of a fragment and chooses the state to go on from. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/restore/restore_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 static void slot_open(struct restore *restore)
 {

@@ -2,7 +2,7 @@
  * the fragment. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/restore/restore_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 static void data_name(const struct restore *restore, char name[LCP_NAME_MAX])
 {

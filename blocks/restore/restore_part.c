@@ -9,7 +9,7 @@
  * Whether there must be one, and which, the system files say: DIH is asked.
  */
 #include "blocks/restore/restore_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 static void slot_open(struct restore *restore)
 {

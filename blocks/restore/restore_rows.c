@@ -2,7 +2,7 @@
  * keeps. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/restore/restore_rows.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 /* The page being read has all that is still wanted of it, unless it told what it keeps. */
 static enum lcp_fault page_end(struct restore_rows *rows)

@@ -3,10 +3,10 @@
 #pragma once
 #include "blocks/trix/trix.h"
 #include "signals/durable.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "signals/scan.h"
 #include "signals/start.h"
-#include "signals/table_def.h"
+#include "values/table_def.h"
 #include "signals/tckey.h"
 #include "signals/trix.h"
 

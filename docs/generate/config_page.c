@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "docs/generate/wrap.h"
-#include "mgmd/config.h"
+#include "config/config.h"
 
 /* In the order of params.def: a title, or a parameter under it. */
 struct line {
@@ -20,7 +20,7 @@ static const struct line lines[] = {
 #define PARAM_GROUP(section, title) {CONFIG_##section, 0, title},
 #define PARAM(section, id, name, type, def, min, max, unit, restart, smin, smax, help)             \
     {CONFIG_##section, (id), NULL},
-#include "mgmd/params.def"
+#include "config/params.def"
 #undef PARAM
 };
 #define LINES (sizeof(lines) / sizeof(lines[0]))
@@ -34,14 +34,14 @@ struct without_effect {
 
 static const struct without_effect unused[] = {
 #define UNUSED(section, name, reason) {CONFIG_##section, #name, false, reason},
-#include "mgmd/params_unused.def"
+#include "config/params_unused.def"
 #undef UNUSED
 };
 #define UNUSED_COUNT (sizeof(unused) / sizeof(unused[0]))
 
 static const struct without_effect foreign[] = {
 #define FOREIGN(section, name, refused, reason) {CONFIG_##section, #name, (refused) != 0, reason},
-#include "mgmd/params_foreign.def"
+#include "config/params_foreign.def"
 #undef FOREIGN
 };
 #define FOREIGN_COUNT (sizeof(foreign) / sizeof(foreign[0]))
@@ -67,8 +67,8 @@ static const struct section sections[] = {
 
 static const char intro[] =
     "# Parameters of config.ini\n\n"
-    "This page is made from `mgmd/params.def`, `mgmd/params_unused.def` and "
-    "`mgmd/params_foreign.def`, the tables that the parser itself uses: "
+    "This page is made from `config/params.def`, `config/params_unused.def` and "
+    "`config/params_foreign.def`, the tables that the parser itself uses: "
     "`build/bin/config_page > docs/config.md`. `ndb_config --configinfo` prints the same of the "
     "version that is installed.\n\n"
     "A file has sections in brackets and `Name=value` lines; names and section names may be "

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "mgmd/config_parse.h"
+#include "config/config_parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "mgmd/config.h"
+#include "config/config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

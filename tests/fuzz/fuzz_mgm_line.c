@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mgm_handle.h"
-#include "mgmd/message.h"
+#include "config/mgm_handle.h"
+#include "config/message.h"
 #include "tools/ndb_mgm_parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

@@ -7,7 +7,7 @@
  * DBTUP takes.
  */
 #include <stdio.h>
-#include "signals/program.h"
+#include "values/program.h"
 #include "tests/unit/support/tup_fixture.h"
 
 #define ROWS  4u

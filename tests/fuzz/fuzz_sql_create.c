@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "api/sql_create.h"
+#include "api/sql/sql_create.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

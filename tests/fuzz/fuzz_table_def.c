@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "signals/table_def.h"
+#include "values/table_def.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

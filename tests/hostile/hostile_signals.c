@@ -14,8 +14,8 @@
 #include <string.h>
 #include "signals/api_reg.h"
 #include "signals/dict.h"
-#include "signals/errors.h"
-#include "signals/key.h"
+#include "values/errors.h"
+#include "values/key.h"
 #include "signals/print.h"
 #include "signals/tckey.h"
 #include "tests/fuzz/node_harness.h"

@@ -25,7 +25,7 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-#include "mgmd/config.h"
+#include "config/config.h"
 #include "signals/api_reg.h"
 #include "tests/hostile/hostile_gen.h"
 #include "transporters/handshake.h"

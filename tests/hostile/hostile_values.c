@@ -6,8 +6,8 @@
 #include "signals/api_reg.h"
 #include "signals/dict.h"
 #include "signals/lqhkey.h"
-#include "signals/scan_range.h"
-#include "signals/table_def.h"
+#include "values/scan_range.h"
+#include "values/table_def.h"
 #include "tests/hostile/hostile_gen.h"
 
 uint32_t gen_odd(struct gen *gen)

@@ -24,14 +24,14 @@ done
 [ "$have" = "$(printf '%s\n' "$have" | sort -nu)" ] || law "include/ndb/errors_help.def is not ascending"
 
 # --- Parameters. Sections share numbers, so one that all have may be asked for by the name of another section. ---
-asked=$(find "${rooms[@]}" -name '*.c' ! -path mgmd/config_check.c -exec grep -ohE '\bCFG_[A-Z]+_[A-Za-z0-9_]+' {} + | sort -u)
+asked=$(find "${rooms[@]}" -name '*.c' ! -path config/config_check.c -exec grep -ohE '\bCFG_[A-Z]+_[A-Za-z0-9_]+' {} + | sort -u)
 while read -r section name; do
-    if grep -q "^UNUSED($section, $name," mgmd/params_unused.def; then
-        grep -qx "CFG_${section}_$name" <<<"$asked" && law "mgmd/params_unused.def says that nothing asks for $name of $section"
+    if grep -q "^UNUSED($section, $name," config/params_unused.def; then
+        grep -qx "CFG_${section}_$name" <<<"$asked" && law "config/params_unused.def says that nothing asks for $name of $section"
     elif ! grep -qE "^CFG_[A-Z]+_$name\$" <<<"$asked" && [ "$name" != NodeId ]; then
-        law "nothing asks for the parameter $name of $section: mgmd/params_unused.def must say why"
+        law "nothing asks for the parameter $name of $section: config/params_unused.def must say why"
     fi
-done < <(sed -nE 's/^PARAM\(([A-Z]+), [0-9]+, ([A-Za-z0-9_]+),.*/\1 \2/p' mgmd/params.def)
+done < <(sed -nE 's/^PARAM\(([A-Z]+), [0-9]+, ([A-Za-z0-9_]+),.*/\1 \2/p' config/params.def)
 
 [ $broken -eq 0 ] && echo "errors and parameters are explained"
 exit $broken

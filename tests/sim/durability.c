@@ -3,7 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "tests/sim/failures.h"
 #include "tests/sim/works.h"
 

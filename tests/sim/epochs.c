@@ -5,7 +5,7 @@
 #include "blocks/dbdih/dih_state.h"
 #include "blocks/dblqh/lqh_state.h"
 #include "blocks/dbtc/tc_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "signals/gcp.h"
 #include "tests/sim/failures.h"
 

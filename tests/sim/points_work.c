@@ -1,7 +1,7 @@
 /* points_work.c -- what the cluster does while nodes die at exact positions: one short piece of
  * work for each protocol. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "tests/sim/points.h"
 #include "tests/sim/works.h"
 #include <stdlib.h>

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "signals/key.h"
-#include "signals/program.h"
-#include "signals/scan_range.h"
+#include "values/key.h"
+#include "values/program.h"
+#include "values/scan_range.h"
 #include "tests/sim/run.h"
 
 enum { KIND_UNSIGNED = 0, KIND_VARBINARY, KIND_TWO_COLUMNS, KIND_UTF8 };

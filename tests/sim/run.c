@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "tests/sim/failures.h"
 #include "tests/sim/works.h"
 

@@ -2,8 +2,8 @@
  * must be true. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
-#include "api/api_core.h"
-#include "api/counter.h"
+#include "api/core/api_core.h"
+#include "api/core/counter.h"
 #include "kernel/sim/sim_world.h"
 
 #define CLIENTS_MAX  4u

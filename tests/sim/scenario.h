@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "ndbmtd/layout.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "signals/print.h"
 #include "tests/sim/works.h"
 

@@ -1,8 +1,8 @@
 /* scenario_inserts.c -- every error insert armed once, and a held signal: all is answered, nothing
  * is left behind. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "signals/errors.h"
-#include "signals/scan_range.h"
+#include "values/errors.h"
+#include "values/scan_range.h"
 #include "tests/sim/scenario.h"
 
 struct insert {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "kernel/block.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "tests/sim/run.h"
 
 /* Every answer comes long before; what does not is a failure of liveness. */

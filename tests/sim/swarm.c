@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 #include "ndbmtd/layout.h"
-#include "signals/errors.h"
-#include "signals/table_def.h"
+#include "values/errors.h"
+#include "values/table_def.h"
 #include "tests/sim/failures.h"
 
 static uint32_t between(struct rng *rng, uint32_t least, uint32_t most)

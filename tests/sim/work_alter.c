@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "tests/sim/works.h"
 
 #define ALTER_TIMEOUT_MS 60000u

@@ -6,7 +6,7 @@
  * own. So whatever becomes of a batch, the row that leads tells what the others must be.
  */
 #include <stdlib.h>
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "tests/sim/works.h"
 
 #define BATCH_FIRST 500000u /* Keys of the rows that follow; some tables have six digits. */

@@ -8,7 +8,7 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "tests/sim/works.h"
 
 #define INDEX_TIMEOUT_MS 60000u

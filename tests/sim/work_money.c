@@ -1,7 +1,7 @@
 /* work_money.c -- bank transfers and audits, and single-row registers: locks, conflicts, deadlocks.
  */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "tests/sim/works.h"
 
 /* How a transaction ended: what was refused before it was sent counts as aborted. */

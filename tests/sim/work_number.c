@@ -9,8 +9,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "api/counter.h"
-#include "signals/errors.h"
+#include "api/core/counter.h"
+#include "values/errors.h"
 #include "tests/sim/works.h"
 
 #define COUNTER_TIMEOUT_MS 60000u

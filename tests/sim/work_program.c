@@ -1,6 +1,6 @@
 /* work_program.c -- counters changed by programs: transfers in one round trip, and one hot row. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "tests/sim/works.h"
 
 static struct item *add_counter(struct session *session, uint32_t table, uint32_t key, int64_t add)

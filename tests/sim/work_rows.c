@@ -2,7 +2,7 @@
  * is full. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "tests/sim/works.h"
 
 #define FILL_BATCH 6u

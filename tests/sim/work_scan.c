@@ -3,8 +3,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>
-#include "signals/errors.h"
-#include "signals/scan_range.h"
+#include "values/errors.h"
+#include "values/scan_range.h"
 #include "tests/sim/works.h"
 
 #define SCAN_TIMEOUT_MS 60000u

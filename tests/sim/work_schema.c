@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "blocks/dbdict/dict_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "tests/sim/works.h"
 
 #define SCHEMA_TIMEOUT_MS 60000u

@@ -8,7 +8,7 @@
  * then, and that nothing is left of it behind that, check_unique.c says.
  */
 #include <string.h>
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "tests/sim/works.h"
 
 #define UNIQUE_TIMEOUT_MS 60000u

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "api/sql_create.h"
+#include "api/sql/sql_create.h"
 #include "tests/unit/support/program_builder.h"
 
 enum { K1, K2, A, B, C, D }; /* The columns of the table. */

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 #include "tests/unit/support/api_fake.h"
-#include "api/ndb_blame.h"
-#include "api/sql_create.h"
+#include "api/ndb/ndb_blame.h"
+#include "api/sql/sql_create.h"
 #include "tests/unit/support/program_builder.h"
 
 struct setup {

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "api/record_member.h"
-#include "signals/errors.h"
+#include "api/ndb/record_member.h"
+#include "values/errors.h"
 
 /* One member of each kind and size, and what the macros make of it. */
 struct row {

@@ -2,7 +2,7 @@
  * transaction all the same. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/support/api_fake.h"
-#include "api/api_state.h"
+#include "api/core/api_state.h"
 
 #define OPS  1000u
 #define ROOM 5000u /* Words: one part and a bit. */

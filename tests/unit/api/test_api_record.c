@@ -1,7 +1,7 @@
 /* test_api_record.c -- rows of the application to the wire and back. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/support/api_fake.h"
-#include "api/ndb_private.h"
+#include "api/ndb/ndb_private.h"
 
 /* One column of each kind: fixed words, odd size, short and long variable, char, nullable. */
 static struct table_def *make_def(void)

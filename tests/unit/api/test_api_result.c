@@ -2,7 +2,7 @@
  * not come, and who does it again. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/support/api_fake.h"
-#include "api/ndb_private.h"
+#include "api/ndb/ndb_private.h"
 
 /* A client of two nodes without a loop: somebody else always seems to poll. */
 struct setup {

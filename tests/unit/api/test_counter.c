@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "api/counter.h"
-#include "signals/attr.h"
-#include "signals/errors.h"
-#include "signals/program.h"
+#include "api/core/counter.h"
+#include "values/attr.h"
+#include "values/errors.h"
+#include "values/program.h"
 
 static void column_of(const void *of, uint32_t id, struct program_column *column)
 {

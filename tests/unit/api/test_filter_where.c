@@ -2,7 +2,7 @@
  * said with its place. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "kernel/base/rng.h"
-#include "signals/program.h"
+#include "values/program.h"
 #include "tests/unit/support/program_builder.h"
 #include "tests/unit/support/tup_fixture.h"
 

@@ -3,7 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* PROGRAM_CASES says how many, PROGRAM_SEED which ones. */
 #include "tests/unit/support/oracle_rows.h"
-#include "signals/program.h"
+#include "values/program.h"
 #include "tests/unit/support/program_builder.h"
 
 #define ROWS 40u

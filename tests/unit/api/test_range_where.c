@@ -11,8 +11,8 @@
 #include <cmocka.h>
 #include <locale.h>
 #include <math.h>
-#include "api/sql_create.h"
-#include "signals/errors.h"
+#include "api/sql/sql_create.h"
+#include "values/errors.h"
 #include "tests/unit/support/program_builder.h"
 
 static struct table_def *def;

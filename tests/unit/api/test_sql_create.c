@@ -9,10 +9,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "api/sql_create.h"
-#include "api/sql_alter.h"
-#include "api/sql_index.h"
-#include "signals/errors.h"
+#include "api/sql/sql_create.h"
+#include "api/sql/sql_alter.h"
+#include "api/sql/sql_index.h"
+#include "values/errors.h"
 
 static struct sql_create_result result;
 static struct sql_create_error error;

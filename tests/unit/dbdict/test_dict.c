@@ -7,12 +7,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "blocks/dbdict/dict_state.h"
-#include "signals/attr.h"
+#include "values/attr.h"
 #include "signals/dict.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "signals/management.h"
 #include "signals/schema_trans.h"
-#include "signals/table_def.h"
+#include "values/table_def.h"
 #include "tests/unit/support/fake_fixture.h"
 
 #define API 6u

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "blocks/dbdict/dict_state.h"
-#include "signals/table_private.h"
+#include "values/table_private.h"
 #include "tests/unit/support/fake_disk.h"
 #include "tests/unit/support/fake_step.h"
 #include "tests/unit/support/fake_versions.h"

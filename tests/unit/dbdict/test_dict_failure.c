@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "blocks/dbdict/dict_state.h"
-#include "signals/attr.h"
+#include "values/attr.h"
 #include "tests/unit/support/fake_disk.h"
 #include "tests/unit/support/fake_step.h"
 #include "tests/unit/support/fake_workers.h"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include "blocks/dbdih/dih_state.h"
 #include "blocks/cmvmi/event.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "tests/unit/support/fake_disk.h"
 #include "tests/unit/support/fake_workers.h"
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "blocks/dbdih/dih_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "signals/management.h"
 #include "tests/unit/support/fake_disk.h"
 #include "tests/unit/support/fake_step.h"

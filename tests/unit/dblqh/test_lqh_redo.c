@@ -11,7 +11,7 @@
 #include "blocks/dblqh/lqh_state.h"
 #include "blocks/ndbfs/fs_block.h"
 #include "kernel/sim/sim_world.h"
-#include "signals/attr.h"
+#include "values/attr.h"
 #include "signals/gcp.h"
 #include "tests/unit/support/kvt_table.h"
 

@@ -13,7 +13,7 @@
 #include "blocks/ndbfs/fs_block.h"
 #include "blocks/restore/restore.h"
 #include "kernel/sim/sim_world.h"
-#include "signals/attr.h"
+#include "values/attr.h"
 #include "signals/gcp.h"
 #include "signals/lcp.h"
 #include "tests/unit/support/kvt_table.h"

@@ -1,7 +1,7 @@
 /* test_program_rows.c -- programs through TC and LQH: all operations, both replicas, scans with
  * filters and limits. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "signals/program.h"
+#include "values/program.h"
 #include "tests/unit/support/tc_fixture.h"
 
 #define FRAGMENTS 6u

@@ -1,7 +1,7 @@
 /* test_tc_index.c -- scans of an ordered index through TC and LQH: ranges, directions, batches,
  * locks, rows that move, what is refused. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "signals/program.h"
+#include "values/program.h"
 #include "tests/unit/support/index_fixture.h"
 
 static void test_ranges(void **state)

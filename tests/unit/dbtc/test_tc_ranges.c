@@ -1,6 +1,6 @@
 /* test_tc_ranges.c -- several ranges of an ordered index in one scan, through TC and LQH. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "signals/key.h"
+#include "values/key.h"
 #include "tests/unit/support/index_fixture.h"
 
 /* Of v. */

@@ -1,6 +1,6 @@
 /* test_program.c -- programs: the check, the machine, the builders of the client. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "signals/program.h"
+#include "values/program.h"
 #include "tests/unit/support/program_builder.h"
 #include "tests/unit/support/tup_fixture.h"
 

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "kernel/base/rng.h"
-#include "mgmd/config_parse.h"
-#include "mgmd/log_destination.h"
-#include "mgmd/thread_config.h"
+#include "config/config_parse.h"
+#include "config/log_destination.h"
+#include "config/thread_config.h"
 
 static const char good[] =
     "# A cluster of four data nodes.\n"
@@ -253,7 +253,7 @@ static void old_files_are_read(void **unused)
         const char *name;
         bool refused;
     } foreign[] = {
-#include "mgmd/params_foreign.def"
+#include "config/params_foreign.def"
     };
 #undef FOREIGN
     static const char *const sections[CONFIG_KINDS] = {[CONFIG_NDBD] = "[ndbd default]",

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mgmd/config_parse.h"
+#include "config/config_parse.h"
 
 #define MGM   "[ndb_mgmd]\n"
 #define API   "[mysqld]\n"

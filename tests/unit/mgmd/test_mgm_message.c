@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include <stdio.h>
-#include "api/mgm_handle.h"
+#include "config/mgm_handle.h"
 #include "kernel/base/rng.h"
 #include "signals/event_text.h"
-#include "mgmd/log_destination.h"
-#include "mgmd/message.h"
+#include "config/log_destination.h"
+#include "config/message.h"
 #include "signals/management.h"
 
 static enum mgm_parse feed(struct mgm_parser *parser, const char *text, size_t *used)

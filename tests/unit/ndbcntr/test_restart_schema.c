@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include "blocks/dbdict/dict_state.h"
 #include "signals/dict.h"
-#include "signals/table_def.h"
+#include "values/table_def.h"
 #include "tests/unit/support/fake_disk.h"
 #include "tests/unit/support/fake_fixture.h"
 

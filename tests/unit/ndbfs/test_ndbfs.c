@@ -12,7 +12,7 @@
 #include "blocks/ndbfs/fs_block.h"
 #include "blocks/ndbfs/fs_client.h"
 #include "kernel/sim/sim_world.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "signals/gsn.h"
 #include "signals/start.h"
 

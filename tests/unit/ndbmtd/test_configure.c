@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "mgmd/config_parse.h"
+#include "config/config_parse.h"
 #include "ndb/mgm.h"
 #include "ndbmtd/process.h"
 

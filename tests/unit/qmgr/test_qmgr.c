@@ -9,7 +9,7 @@
 #include "blocks/qmgr/qmgr_state.h"
 #include "ndb/mgm.h"
 #include "signals/cntr.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "signals/event_log.h"
 #include "signals/qmgr.h"
 #include "tests/unit/support/fake_fixture.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "signals/column_type.h"
-#include "signals/errors.h"
+#include "values/column_type.h"
+#include "values/errors.h"
 
 #define PLAIN(t)                                                                                   \
     {                                                                                              \

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "signals/errors.h"
-#include "signals/table_def.h"
+#include "values/errors.h"
+#include "values/table_def.h"
 
 #define PLAIN(t)                                                                                   \
     {                                                                                              \

@@ -9,9 +9,9 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "api/api_core.h"
+#include "api/core/api_core.h"
 #include "signals/api_reg.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 
 #define OWN_NODE 50u
 

@@ -10,7 +10,7 @@
 #include "blocks/qmgr/qmgr_block.h"
 #include "signals/api_reg.h"
 #include "signals/durable.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "signals/gcp.h"
 #include "signals/redo.h"
 #include "signals/local_table.h"

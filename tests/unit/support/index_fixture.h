@@ -2,7 +2,7 @@
  * scans of that index, for tests of TC and LQH. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
-#include "signals/scan_range.h"
+#include "values/scan_range.h"
 #include "tests/unit/support/tc_fixture.h"
 
 #define FRAGMENTS 4u

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdlib.h>
-#include "signals/table_def.h"
+#include "values/table_def.h"
 
 /* k is the primary key, v and t may be NULL. Free it. */
 struct table_def *kvt_table(uint32_t table_id, uint32_t version, uint32_t fragments,

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "mgmd/config.h"
+#include "config/config.h"
 #include "ndb/mgm.h"
 #include "signals/event_log.h"
 #include "transporters/transporter.h"

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/support/program_builder.h"
 #include <stdlib.h>
-#include "api/api_state.h"
-#include "api/ndb_program.h"
+#include "api/core/api_state.h"
+#include "api/ndb/ndb_program.h"
 
 struct ndb_table *builder_table(struct table_def *def)
 {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include "blocks/ndbcntr/cntr_state.h"
 #include "blocks/qmgr/qmgr_state.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "signals/management.h"
 #include "signals/schema_trans.h"
 #include "blocks/dbdih/dih_state.h"

@@ -3,7 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "tests/unit/support/api_fake.h"
-#include "signals/scan_range.h"
+#include "values/scan_range.h"
 
 #define SCAN_OF(words) ((const struct scan_tabreq *)(const void *)((words) + SIGNAL_HEAD_WORDS))
 #define NO_V           UINT32_MAX

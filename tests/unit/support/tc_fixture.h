@@ -14,7 +14,7 @@
 #include "kernel/node.h"
 #include "signals/api_reg.h"
 #include "signals/dict.h"
-#include "signals/errors.h"
+#include "values/errors.h"
 #include "signals/local_table.h"
 #include "signals/lqhkey.h"
 #include "signals/order.h"

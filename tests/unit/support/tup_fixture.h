@@ -11,8 +11,8 @@
 #include "blocks/dbtup/tup_state.h"
 #include "blocks/dbtux/tux_state.h"
 #include "kernel/base/rng.h"
-#include "signals/errors.h"
-#include "signals/key.h"
+#include "values/errors.h"
+#include "values/key.h"
 
 struct rows_world {
     struct arena *arena;

@@ -1,0 +1,275 @@
+/* ndb_transaction.c -- transactions as applications see them: from start to close. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+#include "api/ndb/ndb_blame.h"
+#include "api/ndb/ndb_operation.h"
+#include "api/ndb/ndb_private.h"
+
+/* ---- Life. ---- */
+
+struct ndb_transaction *ndb_transaction_start(ndb_t *ndb)
+{
+    if (ndb == NULL) return NULL;
+    struct ndb_transaction *t = ndb->transaction_free;
+    if (t != NULL) {
+        ndb->transaction_free = t->next;
+    } else {
+        t = calloc(1, sizeof *t);
+    }
+    struct api_tx *tx = t == NULL ? NULL : api_tx_start(ndb->client);
+    if (tx == NULL) {
+        free(t);
+        error_set(&ndb->error, ERR_API_MEMORY, NULL);
+        return NULL;
+    }
+    memset(t, 0, offsetof(struct ndb_transaction, error));
+    t->ndb = ndb;
+    t->tx = tx;
+    t->error.error.code = 0;
+    t->waiting = false;
+    t->done = false;
+    t->callback = NULL;
+    t->in_flight_async = false;
+    t->next = ndb->transactions;
+    if (t->next != NULL) t->next->prev = t;
+    ndb->transactions = t;
+    return t;
+}
+
+struct ndb_transaction *ndb_transaction_start_at(ndb_t *ndb, uint32_t node)
+{
+    struct ndb_transaction *t = ndb_transaction_start(ndb);
+    if (t != NULL) api_tx_prefer(t->tx, node);
+    return t;
+}
+
+void ndb_transaction_close(struct ndb_transaction *t)
+{
+    if (t == NULL) return;
+    ndb_t *ndb = t->ndb;
+    if (t->in_flight_async) ndb->async_pending--;
+    api_tx_close(t->tx);
+    struct ndb_operation *next;
+    for (struct ndb_operation *operation = t->first; operation != NULL; operation = next) {
+        next = operation->next;
+        operation_free(ndb, operation);
+    }
+    if (t->prev != NULL) t->prev->next = t->next;
+    if (t->next != NULL) t->next->prev = t->prev;
+    if (ndb->transactions == t) ndb->transactions = t->next;
+    t->next = ndb->transaction_free;
+    ndb->transaction_free = t;
+}
+
+void transactions_drop(ndb_t *ndb)
+{
+    while (ndb->transactions != NULL)
+        ndb_transaction_close(ndb->transactions);
+    while (ndb->transaction_free != NULL) {
+        struct ndb_transaction *t = ndb->transaction_free;
+        ndb->transaction_free = t->next;
+        free(t);
+    }
+    while (ndb->operation_free != NULL) {
+        struct ndb_operation *operation = ndb->operation_free;
+        ndb->operation_free = operation->next;
+        free(operation->words);
+        free(operation->result);
+        free(operation);
+    }
+}
+
+/* ---- Executing. ---- */
+
+/* Tells the table, and the column if it can be seen, when the error is about a column. */
+static void blame(struct error_slot *slot, uint32_t code, const struct ndb_operation *operation)
+{
+    if (operation == NULL) return;
+    bool inserts = operation->type == NDB_INSERT || operation->type == NDB_WRITE;
+    if (operation->table != NULL)
+        blame_columns(slot, code, operation);
+    else
+        blame_record(slot, code, operation->record, NULL, inserts);
+}
+
+static int result_of(struct ndb_transaction *t)
+{
+    enum api_outcome outcome = api_tx_outcome(t->tx);
+    uint32_t error = api_tx_error(t->tx);
+    if (error == 0) return 0;
+    error_set_outcome(&t->error, error, outcome == API_UNKNOWN);
+    if (error == ERR_UNIQUE_DUPLICATE) error_set(&t->error, error, "%s", api_tx_error_index(t->tx));
+    blame(&t->error, error, ndb_transaction_error_operation(t));
+    uint32_t fits = api_tx_error_fits(t->tx);
+    if (fits != 0)
+        error_set(&t->error, error, "%u %s fit", fits,
+                  error == ERR_TRANSACTION_TOO_BIG ? "changes" : "operations");
+    if (t->ndb->error.error.code != (int32_t)error || t->error.detail[0] != '\0')
+        error_set(&t->ndb->error, error, "%s", t->error.detail);
+    t->ndb->error.error.status = t->error.error.status;
+    return -1;
+}
+
+static void executed(void *context, struct api_tx *tx)
+{
+    struct ndb_transaction *t = context;
+    (void)tx;
+    t->done = true;
+    if (t->callback == NULL) return;
+    ndb_t *ndb = t->ndb;
+    ndb_callback callback = t->callback;
+    t->callback = NULL;
+    t->in_flight_async = false;
+    async_completed(ndb, 1);
+    int result = result_of(t);
+    ndb->callback_depth++;
+    callback(result, t, t->context);
+    ndb->callback_depth--;
+}
+
+/* Seals what is open and asks the core. 0 or the error's number, also in the transaction's error.
+ */
+static uint32_t start(struct ndb_transaction *t, enum ndb_execute_type type, uint32_t timeout_ms)
+{
+    ndb_t *ndb = t->ndb;
+    ndb_now(ndb);
+    if (api_tx_in_flight(t->tx)) {
+        error_set(&t->error, ERR_API_STATE, "the transaction is being executed");
+        return ERR_API_STATE;
+    }
+    if (t->unsealed != NULL) operations_seal(t);
+    if (t->error.error.code != 0 && type != NDB_ROLLBACK && api_tx_outcome(t->tx) == API_ACTIVE)
+        return (uint32_t)t->error.error
+            .code; /* An operation could not be defined: nothing of the batch is sent. */
+    t->done = false;
+    uint32_t error = api_tx_execute(t->tx, (enum api_execute)type,
+                                    timeout_of(ndb->connection, timeout_ms), executed, t);
+    if (error != 0) error_set_outcome(&t->error, error, false);
+    return error;
+}
+
+int ndb_execute(struct ndb_transaction *t, enum ndb_execute_type type, uint32_t timeout_ms)
+{
+    if (t == NULL) return -1;
+    if (t->ndb->callback_depth > 0)
+        return error_set(&t->error, ERR_MISUSE_4507, "ndb_execute in a callback");
+    t->callback = NULL;
+    uint32_t error = start(t, type, timeout_ms);
+    if (error != 0) {
+        t->ndb->error = t->error;
+        t->ndb->error.error.detail = t->ndb->error.detail;
+        return -1;
+    }
+    if (!t->done) ndb_wait_for(t->ndb, &t->done, UINT64_MAX);
+    return result_of(t);
+}
+
+int ndb_execute_async(struct ndb_transaction *t, enum ndb_execute_type type, uint32_t timeout_ms,
+                      ndb_callback callback, void *context)
+{
+    if (t == NULL) return -1;
+    if (callback == NULL) return error_set(&t->error, ERR_NO_CALLBACK, NULL);
+    if (api_tx_in_flight(t->tx))
+        return error_set(&t->error, ERR_API_STATE, "the transaction is being executed");
+    t->callback = callback;
+    t->context = context;
+    t->in_flight_async = true;
+    t->ndb->async_pending++;
+    ndb_t *ndb = t->ndb;
+    if (start(t, type, timeout_ms) != 0) {
+        t->callback = NULL;
+        t->in_flight_async = false;
+        ndb->async_pending--;
+        return -1;
+    }
+    async_push(ndb);
+    return 0;
+}
+
+/* ---- Asking. ---- */
+
+const ndb_error_t *ndb_transaction_error(const struct ndb_transaction *transaction)
+{
+    struct ndb_transaction *t = (struct ndb_transaction *)(uintptr_t)transaction;
+    if (t == NULL) return ndb_error(NULL);
+    if (t->error.error.code == 0) error_set(&t->error, api_tx_error(t->tx), NULL);
+    return &t->error.error;
+}
+
+const ndb_error_t *ndb_operation_error(const struct ndb_operation *constant)
+{
+    struct ndb_operation *operation = (struct ndb_operation *)(uintptr_t)constant;
+    if (operation == NULL) return ndb_error(NULL);
+    uint32_t code = operation->define_error;
+    if (code == 0 && operation->op != NULL) code = api_op_error(operation->op);
+    if (code == 0 && operation->error.error.code == 0) return &operation->error.error;
+    const struct api_tx *tx = operation->transaction->tx;
+    bool duplicate = code == ERR_UNIQUE_DUPLICATE && operation->op == api_tx_error_op(tx);
+    if (operation->define_error != 0 && operation_has_detail(operation, code))
+        return &operation->error.error;
+    if (duplicate)
+        error_set(&operation->error, code, "%s", api_tx_error_index(tx));
+    else
+        error_set(&operation->error, code, NULL);
+    blame(&operation->error, code, operation);
+    return &operation->error.error;
+}
+
+const struct ndb_operation *ndb_transaction_error_operation(const struct ndb_transaction *t)
+{
+    if (t == NULL) return NULL;
+    const struct api_op *op = api_tx_error_op(t->tx);
+    for (const struct ndb_operation *operation = t->first; operation != NULL;
+         operation = operation->next) {
+        if (operation->define_error != 0 || (op != NULL && operation->op == op)) return operation;
+    }
+    return NULL;
+}
+
+uint64_t ndb_transaction_epoch(const struct ndb_transaction *t)
+{
+    return t == NULL ? 0 : api_tx_epoch(t->tx);
+}
+int ndb_transaction_durable(const struct ndb_transaction *t)
+{
+    return t != NULL && api_tx_durable(t->tx);
+}
+uint64_t ndb_transaction_id(const struct ndb_transaction *t)
+{
+    return t == NULL ? 0 : api_tx_id(t->tx);
+}
+uint32_t ndb_transaction_node(const struct ndb_transaction *t)
+{
+    return t == NULL ? 0 : api_tx_node(t->tx);
+}
+static void outcome_known(void *context, struct api_tx *tx)
+{
+    (void)tx;
+    *(volatile bool *)context = true;
+}
+
+int ndb_transaction_outcome(struct ndb_transaction *t, uint32_t timeout_ms)
+{
+    volatile bool done = false;
+    if (t == NULL) return -1;
+    ndb_t *ndb = t->ndb;
+    if (ndb->callback_depth > 0)
+        return error_set(&ndb->error, ERR_MISUSE_4507, "ndb_transaction_outcome in a callback");
+    if (api_tx_outcome(t->tx) == API_COMMITTED) return 1;
+    if (api_tx_outcome(t->tx) == API_ABORTED) return 0;
+    ndb_now(ndb);
+    uint32_t error = api_tx_ask(t->tx, timeout_of(ndb->connection, timeout_ms), outcome_known,
+                                (void *)(uintptr_t)&done);
+    if (error != 0) return error_set(&ndb->error, error, "the transaction has not ended");
+    if (!done) ndb_wait_for(ndb, &done, UINT64_MAX);
+    error_set(&t->error, api_tx_error(t->tx), NULL);
+    if (api_tx_outcome(t->tx) == API_COMMITTED) return 1;
+    if (api_tx_outcome(t->tx) == API_ABORTED) return 0;
+    error_set_outcome(&ndb->error, api_tx_error(t->tx), true);
+    return -1;
+}
+uint32_t ndb_pending(const ndb_t *ndb)
+{
+    return ndb == NULL ? 0 : ndb->async_pending;
+}
