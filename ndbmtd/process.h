@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <uv.h>
-#include "include/ndb/mgm.h"
+#include "ndb/mgm.h"
 #include "kernel/node.h"
 #include "config/config.h"
 #include "config/thread_config.h"
