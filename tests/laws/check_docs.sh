@@ -8,7 +8,7 @@ cd "$1" || exit 2
 broken=0
 rot() { printf 'page out of date: %s\n' "$1"; broken=1; }
 
-code="service packaging kernel formats signals transporters blocks mgmd api ndbmtd tools servers examples bench tests include"
+code="service packaging kernel formats values signals config transporters blocks mgmd api ndbmtd tools servers examples bench tests include"
 [ -d servers ] || code=${code/ servers/}
 files=$(find $code docs *.md *.sh *.example -type f 2>/dev/null)
 

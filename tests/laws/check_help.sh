@@ -6,7 +6,7 @@ set -u
 cd "$1" || exit 2
 broken=0
 law() { printf 'law broken: %s\n' "$1"; broken=1; }
-rooms=(formats signals transporters kernel blocks mgmd api ndbmtd servers)
+rooms=(formats values signals config transporters kernel blocks mgmd api ndbmtd servers)
 
 # --- Errors. A room writes ERR_ROW_NOT_FOUND, the lists have 626. ---
 raised=$(grep -rohwE 'ERR_[A-Z0-9_]+' --include='*.c' "${rooms[@]}" | sort -u | sed 's/^ERR_//')

@@ -40,7 +40,7 @@ done <<<"$files"
 [ "$known" -ge 900 ] || law "only $known files say one: the list of files is not complete"
 
 # The rooms that are MIT as a whole, as the page has them.
-for room in include api signals transporters kernel/base examples; do
+for room in include api values signals transporters kernel/base examples; do
     grep -qF "\`$room/\`" docs/decisions/011-licences.md || law "the decision does not name $room"
     while read -r file; do
         [ "${tags[$file]:-}" = MIT ] || law "$file is in a room for applications, and not MIT"
