@@ -2,7 +2,7 @@
  * count. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/backup/backup_state.h"
-#include "blocks/dblqh/copy_pace.h"
+#include "blocks/dblqh/failure/copy_pace.h"
 #include "blocks/dblqh/lqh.h"
 #include "values/errors.h"
 

@@ -2,9 +2,9 @@
  * blocks/dblqh. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
-#include "blocks/dblqh/copy_pace.h"
+#include "blocks/dblqh/failure/copy_pace.h"
 #include "blocks/dblqh/lqh.h"
-#include "blocks/dblqh/lqh_demand.h"
+#include "blocks/dblqh/key/lqh_demand.h"
 #include "blocks/dbtup/tup.h"
 #include "blocks/dbtux/tux.h"
 #include "signals/api_reg.h"

@@ -66,8 +66,8 @@ for page in docs/protocols/*.md; do
 done
 
 # Each file of a block is in its README, once if that has a table of them.
-for file in blocks/*/*.c; do
-    readme=$(dirname "$file")/README.md name=$(basename "$file")
+for file in blocks/*/*.c blocks/*/*/*.c; do
+    readme=$(cut -d / -f 1-2 <<<"$file")/README.md name=$(basename "$file")
     grep -qF "\`$name\`" "$readme" || rot "$readme does not name $name"
     [ "$(grep -E '^\| `' "$readme" | cut -d '|' -f 2 | grep -cF "\`$name\`")" -le 1 ] || rot "$readme names $name twice"
 done

@@ -16,7 +16,7 @@ while read -r complaint; do law "$complaint"; done < <(sed '$d' <<<"$found")
 
 # Of another block only its one public header: blocks/<block>/<short>.h, never a *_state.h.
 while IFS=: read -r file line include; do
-    own=$(dirname "$file")
+    own=$(cut -d / -f 1-2 <<<"$file")
     case "$include" in
     *"\"$own/"*) ;;
     *_state.h*) law "$file:$line includes another block's private header" ;;

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "blocks/dblqh/copy_pace.h"
+#include "blocks/dblqh/failure/copy_pace.h"
 
 struct load {
     struct copy_pace pace;

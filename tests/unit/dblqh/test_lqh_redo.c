@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include <cmocka.h>
-#include "blocks/dblqh/lqh_redo.h"
+#include "blocks/dblqh/redo/lqh_redo.h"
 #include "blocks/dblqh/lqh_state.h"
 #include "blocks/ndbfs/fs_block.h"
 #include "kernel/sim/sim_world.h"

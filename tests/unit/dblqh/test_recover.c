@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "blocks/backup/backup.h"
-#include "blocks/dblqh/lqh_redo.h"
+#include "blocks/dblqh/redo/lqh_redo.h"
 #include "blocks/dblqh/lqh_state.h"
 #include "blocks/ndbfs/fs_block.h"
 #include "blocks/restore/restore.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "blocks/dblqh/redo_log.h"
+#include "blocks/dblqh/redo/redo_log.h"
 #include "kernel/base/rng.h"
 
 #define LIFE          5u

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include "blocks/backup/backup.h"
 #include "blocks/dblqh/lqh_frags.h"
-#include "blocks/dblqh/lqh_redo.h"
+#include "blocks/dblqh/redo/lqh_redo.h"
 #include "blocks/dblqh/lqh_state.h"
 #include "blocks/ndbfs/fs_client.h"
 #include "blocks/restore/restore.h"

@@ -1,7 +1,7 @@
 /* lqh_redo_admit.c -- operations and the redo log: room at prepare, back-pressure, the record at
  * COMMIT. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "blocks/dblqh/lqh_redo.h"
+#include "blocks/dblqh/redo/lqh_redo.h"
 #include "blocks/dblqh/lqh_state.h"
 
 void lqh_redo_commit(struct lqh *lqh, struct lqh_op *op, const struct commit_train *commit)

@@ -2,7 +2,7 @@
  * way. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
-#include "blocks/dblqh/redo_log.h"
+#include "blocks/dblqh/redo/redo_log.h"
 #include "blocks/dblqh/lqh_frags.h"
 #include "signals/fs.h"
 #include "signals/redo.h"

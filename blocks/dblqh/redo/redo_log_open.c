@@ -1,7 +1,7 @@
 /* redo_log_open.c -- the files of a log part: made, opened, and freed at the tail; answers of the
  * file system. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "blocks/dblqh/redo_log.h"
+#include "blocks/dblqh/redo/redo_log.h"
 #include <string.h>
 
 void redo_init(struct redo_log *log, const struct redo_config *config, const struct redo_io *io,

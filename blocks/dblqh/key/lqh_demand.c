@@ -1,6 +1,6 @@
 /* lqh_demand.c -- counts what single transactions have here; see lqh_demand.h. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "blocks/dblqh/lqh_redo.h"
+#include "blocks/dblqh/redo/lqh_redo.h"
 #include "blocks/dblqh/lqh_state.h"
 
 /* References of a TC have low numbers in their low bits, and TCs differ in theirs. */

@@ -1,7 +1,7 @@
 /* redo_log_write.c -- records into pages, pages into large writes, group sync; how much room there
  * is. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "blocks/dblqh/redo_log.h"
+#include "blocks/dblqh/redo/redo_log.h"
 #include <string.h>
 
 #define WRITE_BLOCKS_MAX 2048u /* 8 MB: the file system's longest request. */

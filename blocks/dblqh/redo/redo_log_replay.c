@@ -12,7 +12,7 @@
  * is read is not what the disk has, and no later sync brings it there. So the log goes on behind
  * the last page that is known to be durable; the others hold nothing that happened.
  */
-#include "blocks/dblqh/redo_log.h"
+#include "blocks/dblqh/redo/redo_log.h"
 
 #define CHUNK_BLOCKS 256u
 #define STEP_RECORDS 64u

@@ -1,6 +1,6 @@
 /* copy_pace.c -- how much of a node a return may take while others use it. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "blocks/dblqh/copy_pace.h"
+#include "blocks/dblqh/failure/copy_pace.h"
 
 #define FORGET_MS 1000u
 

@@ -3,7 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 #include <string.h>
-#include "blocks/dblqh/lqh_redo.h"
+#include "blocks/dblqh/redo/lqh_redo.h"
 #include "blocks/dblqh/lqh_state.h"
 #include "blocks/ndbfs/fs_client.h"
 #include "signals/gcp.h"
