@@ -73,6 +73,11 @@ want 0 ldd ./static
 grep libndbclient "$BOX/out" && fail "the static program needs libndbclient.so"
 nm -D --defined-only "$library_dir/libndbclient.so" | awk '$3 !~ /^ndb_/ { print $3 }' >"$BOX/symbols"
 [ -s "$BOX/symbols" ] && fail "libndbclient.so shows foreign symbols: $(head -n 5 "$BOX/symbols" | tr '\n' ' ')"
+nm -D --defined-only "$library_dir/libndbclient.so" | awk '{ print $3 }' | sort >"$BOX/shared_names"
+nm -g --defined-only "$library_dir/libndbclient.a" | awk 'NF == 3 { print $3 }' | sort >"$BOX/static_names"
+[ -s "$BOX/shared_names" ] || fail "libndbclient.so has no symbols"
+cmp -s "$BOX/shared_names" "$BOX/static_names" ||
+    fail "libndbclient.a has other names than libndbclient.so: $(comm -3 "$BOX/shared_names" "$BOX/static_names" | head -n 5 | tr -d '\t' | tr '\n' ' ')"
 
 say "the same with CMake"
 mkdir "$BOX/cmake"
