@@ -74,11 +74,11 @@ struct block {
     struct thread *thread;
     struct node *node;
     const struct block_type *type;
-    const uint8_t *handler_index; /* By GSN: 1 + index into type->handlers, 0 = unknown. */
+    const uint8_t *handler_index; /* By GSN: 1 + index into type->handlers; 0 = unknown. */
     uint32_t ref;
-    uint32_t error_insert; /* Armed number, 0 = none. */
+    uint32_t error_insert; /* Number of the error insert that is armed; 0 = none. */
     uint32_t error_extra;
-    block_ahead *ahead;             /* NULL = none. */
+    block_ahead *ahead;             /* Looks at signals that wait; NULL: none does. */
     const struct block_pool *pools; /* All pools of the instance. */
     uint32_t pool_count;
 };
@@ -127,9 +127,9 @@ struct rng *block_rng(struct block *block);
 const struct node_config *block_config(const struct block *block);
 struct arena *block_arena(const struct block *block);
 /* arena_alloc() of what the block cannot do without: when the group has no more of it the node ends
- * with exit code 2500, which names the parameter. */
+ * with EXIT_RESOURCE_ALLOC, and the text names the parameter. */
 void *block_alloc(const struct block *block, enum resource_group group, size_t size);
-/* For the same of pools: ends the node unless `done`. */
+/* The same for pools: ends the node unless `done`. */
 void block_reserved(enum resource_group group, bool done);
 
 /* This node's own instance of a neighbour in the same thread (instance group); NULL when it is not

@@ -75,7 +75,7 @@ struct io_piece {
 
 /* An entry of a directory in the memory of IO_LIST; in order of names, each padded to 4 bytes. */
 struct io_entry {
-    uint32_t words; /* Of this entry, this head included. */
+    uint32_t words; /* Words of this entry, this head included. */
     uint32_t kind;  /* enum io_entry_kind */
     uint32_t size_lo;
     uint32_t size_hi;
@@ -86,10 +86,10 @@ enum io_entry_kind { IO_ENTRY_FILE = 1, IO_ENTRY_DIRECTORY = 2, IO_ENTRY_OTHER =
 struct io_request {
     struct io_request *next; /* For whoever holds the request. */
     uint32_t receiver;       /* The block that submitted it; filled in by io_submit(). */
-    uint32_t tag;            /* Its name for the request, in IO_DONE_REP. */
+    uint32_t tag;            /* The block's name for the request; IO_DONE_REP has it. */
     uint32_t op;             /* enum io_op */
     uint32_t flags;          /* enum io_flags */
-    uint32_t file;           /* Handle: below the node's open_files_max + 1. */
+    uint32_t file;           /* Handle of the file: below the node's open_files_max + 1. */
     uint32_t piece_count;
     uint64_t offset;
     uint64_t size;

@@ -10,14 +10,14 @@
 struct jam_site {
     const char *file;
     uint32_t line;
-    uint32_t reached; /* Only with JAM_COVERAGE. */
+    uint32_t reached; /* 1: the site was reached; only with JAM_COVERAGE. */
 };
 
 #define JAM_RING 1024u /* Power of two: about the last few hundred signals' decisions. */
 
 struct jam_ring {
     const struct jam_site *at[JAM_RING];
-    uint32_t data[JAM_RING]; /* Value of jam_data(), else unspecified from an earlier lap. */
+    uint32_t data[JAM_RING]; /* Value of jam_data(); else left over from an earlier lap. */
     uint32_t next;
 };
 

@@ -36,9 +36,9 @@ struct overflow_pool {
 struct job_queue {
     /* Each word that the other side looks at has a cache line of its own: a waiting reader must not
      * slow the writer. */
-    _Alignas(64) atomic_ullong published; /* By the producer: words up to here may be read. */
-    _Alignas(64) atomic_ullong head;      /* By the consumer: words read and done with. */
-    atomic_ullong takes;                  /* The same for records. */
+    _Alignas(64) atomic_ullong published; /* Set by the producer: words up to here may be read. */
+    _Alignas(64) atomic_ullong head;      /* Set by the consumer: words read and done with. */
+    atomic_ullong takes;                  /* Set by the consumer: records read and done with. */
     /* The producer's own. */
     _Alignas(64) uint64_t tail; /* Words written, published or not. */
     uint32_t waiting;           /* Records put since the last publishing. */
@@ -52,8 +52,8 @@ struct job_queue {
     uint64_t published_seen;
     /* Constant. */
     _Alignas(64) uint32_t *ring;
-    uint32_t size;        /* Words, power of two. */
-    uint32_t signals_max; /* More records than this wait in the overflow. */
+    uint32_t size;        /* Words of the ring; power of two. */
+    uint32_t signals_max; /* Records that the ring may hold; more wait in the overflow. */
     struct overflow_pool *pool;
 };
 

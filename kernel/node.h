@@ -66,7 +66,7 @@ void node_io_done(struct node *node, struct io_request *request);
 /* --- Running. --- */
 
 struct thread_result {
-    uint32_t executed;      /* Signals. */
+    uint32_t executed;      /* Signals executed. */
     uint64_t timer_next_ms; /* When the next delayed signal is due; UINT64_MAX = none. */
 };
 

@@ -11,8 +11,9 @@ enum node_type { NODE_NONE = 0, NODE_DATA = 1, NODE_API = 2, NODE_MGM = 3 };
 
 struct config_node {
     uint32_t type;      /* enum node_type; NODE_NONE = no such node. */
-    uint32_t nodegroup; /* Data nodes: from the configuration, NODEGROUP_NONE = a spare node. */
-    uint32_t arbitration_rank; /* Others: 0 never, 1 preferred, 2 in reserve. */
+    uint32_t nodegroup; /* Node group of a data node; NODEGROUP_NONE = a spare node. */
+    /* Rank of any other node: 0 never an arbitrator, 1 preferred, 2 in reserve. */
+    uint32_t arbitration_rank;
 };
 
 /* Arbitration: how halves of a cluster are told apart. */
@@ -28,14 +29,15 @@ struct node_config {
     uint32_t own_node;
     uint32_t replicas;
     uint64_t cluster_id;
-    uint32_t generation; /* Of the configuration. */
-    uint32_t digest;     /* It tells the configuration's content from another one's. */
+    uint32_t generation; /* Generation of the configuration. */
+    uint32_t digest;     /* Digest of the configuration's content. */
     uint32_t fixed; /* Digest of what all data nodes must have alike; it outlives generations. */
     struct config_node node[NODE_ID_MAX + 1];
 
-    uint32_t diskless;         /* 1: no files; all rows are gone when the cluster stops. */
-    uint32_t initial_start;    /* --initial: the node's files are removed before it starts. */
-    uint32_t accept_data_loss; /* --i-accept-data-loss: also if they are a node group's last. */
+    uint32_t diskless;      /* 1: no files; all rows are gone when the cluster stops. */
+    uint32_t initial_start; /* --initial: the node's files are removed before it starts. */
+    /* --i-accept-data-loss: also if the files are a node group's last. */
+    uint32_t accept_data_loss;
 
     /* Layout. */
     uint32_t thread_count;
@@ -49,17 +51,18 @@ struct node_config {
     uint32_t connect_check_ms;       /* ConnectCheckIntervalDelay: 0 = from the heartbeats. */
     uint32_t arbitration;            /* enum arbitration_method */
     uint32_t arbitration_timeout_ms; /* ArbitrationTimeout */
-    uint32_t stand_aside; /* A former life has found its files damaged: they are of no use. */
-    uint32_t survive;     /* 1: the node goes on when others have failed; 0: it stops with 2305. */
-    uint32_t
-        deadlock_timeout_ms; /* TransactionDeadlockDetectionTimeout: longest wait for a row lock. */
+    uint32_t stand_aside; /* 1: a former life has found its files damaged, they are of no use. */
+    /* 1: the node goes on when others fail; 0: it stops with EXIT_ARBIT_SHUTDOWN. */
+    uint32_t survive;
+    /* TransactionDeadlockDetectionTimeout: longest wait for a row lock. */
+    uint32_t deadlock_timeout_ms;
     uint32_t inactive_timeout_ms; /* TransactionInactiveTimeout: 0 = for ever. */
     uint32_t epoch_ms;            /* TimeBetweenEpochs: between micro-epochs. */
     uint32_t gci_ms;              /* TimeBetweenGlobalCheckpoints. */
     uint32_t gci_timeout_ms;      /* TimeBetweenGlobalCheckpointsTimeout: who is late is stopped. */
-    uint32_t epoch_timeout_ms;    /* TimeBetweenEpochsTimeout: the same; 0 = never. */
-    uint32_t
-        lcp_growth_log2; /* TimeBetweenLocalCheckpoints: 4-byte words of log, as a power of two. */
+    uint32_t epoch_timeout_ms;    /* TimeBetweenEpochsTimeout: who is late is stopped; 0 = never. */
+    /* TimeBetweenLocalCheckpoints: 4-byte words of log, as a power of two. */
+    uint32_t lcp_growth_log2;
     /* Speed of checkpoints, KB per second and node: while the log has room, when it is half full.
      */
     uint32_t lcp_speed_min_kb;             /* MinDiskWriteSpeed */
@@ -73,11 +76,11 @@ struct node_config {
 
     /* Limits. */
     struct arena_limits memory;
-    uint32_t transactions_max; /* Per TC instance. */
-    uint32_t operations_max;   /* Per TC instance and per LDM instance. */
-    uint32_t changes_max;      /* MaxDMLOperationsPerTransaction: of one transaction. */
-    uint32_t scans_max;        /* Per TC instance. */
-    uint32_t frag_scans_max;   /* Per LDM instance. */
+    uint32_t transactions_max; /* Transactions per TC instance. */
+    uint32_t operations_max;   /* Operations per TC instance, and per LDM instance. */
+    uint32_t changes_max;      /* MaxDMLOperationsPerTransaction. */
+    uint32_t scans_max;        /* Scans per TC instance. */
+    uint32_t frag_scans_max;   /* Scans of fragments per LDM instance. */
     uint32_t tables_max;
     uint32_t batch_rows;     /* BatchSize: rows per fragment and batch. */
     uint32_t batch_bytes;    /* BatchByteSize. */
@@ -91,13 +94,15 @@ struct node_config {
 
     uint32_t open_files_max;    /* MaxNoOfOpenFiles. */
     uint32_t file_requests_max; /* File operations under way or waiting, of all files. */
-    uint32_t file_queue_max;    /* The same of one file. */
+    uint32_t file_queue_max;    /* File operations under way or waiting, of one file. */
 
-    uint32_t job_queue_words;   /* Ring between two threads, per priority; power of two. */
+    /* Words of the ring between two threads, per priority; power of two. */
+    uint32_t job_queue_words;
     uint32_t job_queue_signals; /* More signals than this in a ring go to the overflow segments. */
-    uint32_t overflow_segments; /* Per thread, at least one for each queue that it fills; each holds
-                                   SIGNAL_EXTENT_MAX words at least. */
-    uint32_t delayed_max;       /* Delayed signals per thread. */
+    /* Segments per thread, at least one for each queue that it fills; each holds SIGNAL_EXTENT_MAX
+     * words at least. */
+    uint32_t overflow_segments;
+    uint32_t delayed_max; /* Delayed signals per thread. */
     uint32_t flush_words; /* A link's words are handed to the transporter when so many wait. */
 };
 

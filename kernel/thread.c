@@ -73,7 +73,7 @@ static bool self_has_priority_a(const struct thread *thread)
 struct ahead {
     uint64_t at;   /* The next record to look at. */
     uint32_t lead; /* Records looked at that have not been executed. */
-    uint32_t far;  /* Most of them. */
+    uint32_t far;  /* The most that `lead` may be. */
 };
 
 static void look_at(const struct thread *thread, const uint32_t *words,

@@ -24,23 +24,23 @@ struct thread {
     struct jam_ring jam;
     struct node *node;
     uint32_t no;
-    uint32_t trace_id; /* Of the signal that is executed; inherited by what it sends. */
+    uint32_t trace_id; /* Trace id of the signal that is executed; what it sends inherits it. */
     uint64_t now;
     struct rng rng;
-    struct job_queue *in[2][THREADS_MAX];  /* By priority and sending thread. */
-    struct job_queue *out[2][THREADS_MAX]; /* By priority and receiving thread. */
+    struct job_queue *in[2][THREADS_MAX];  /* Queues by priority and sending thread. */
+    struct job_queue *out[2][THREADS_MAX]; /* Queues by priority and receiving thread. */
     struct time_queue delayed;
     struct overflow_pool overflow;
     struct link_buffer link[NODE_ID_MAX + 1];
-    uint8_t
-        link_dirty[NODE_ID_MAX + 1]; /* Peers with words in link[], in order of their first word. */
+    /* Peers with words in link[], in order of their first word. */
+    uint8_t link_dirty[NODE_ID_MAX + 1];
     uint32_t link_dirty_count;
     uint32_t turn; /* Sending thread whose B queue is visited first. */
     struct trace_entry trace[TRACE_SIGNALS];
     uint32_t trace_next;
-    _Atomic(struct io_request *)
-        io_done;         /* File operations that the host has finished, newest first. */
-    atomic_uint crowded; /* Its queues are filling up. */
+    /* File operations that the host has finished, newest first. */
+    _Atomic(struct io_request *) io_done;
+    atomic_uint crowded; /* 1: queues from this thread to others are filling up. */
     atomic_ullong rounds;
     atomic_ullong signals;
 };
@@ -48,17 +48,19 @@ struct thread {
 struct block_slot {
     const struct block_type *type;
     uint8_t *handler_index;
-    struct block **instance; /* [0..count] */
-    uint8_t
-        *thread_no; /* Of each: senders of other threads shall not touch what the block writes. */
+    struct block **instance; /* Instances [0..count]; NULL: not there. */
+    /* Thread of each instance; apart from what the block writes, for senders of other threads. */
+    uint8_t *thread_no;
     uint32_t count; /* Highest instance. */
 };
 
 /* What all threads know of a link. Written by the thread that owns it. */
 struct link_state {
-    atomic_uint sending;   /* Epoch for which signals are accepted for sending; 0 = down. */
+    /* Epoch for which signals are accepted for sending; 0 = the link is down. */
+    atomic_uint sending;
     atomic_uint receiving; /* Epoch whose signals are executed; older ones are dropped. */
-    atomic_uint only;      /* Not 0: only this block speaks with that node; the rest is dropped. */
+    /* The only block that speaks with that node, the rest is dropped; 0: all do. */
+    atomic_uint only;
     atomic_uint refused;   /* Epoch whose signals were found wrong: its link is being closed. */
     atomic_uint dismissed; /* Epoch whose link the peer has ended with a word. */
     atomic_uint guard;     /* What `only` becomes when the next link comes. */

@@ -32,8 +32,8 @@ struct arena {
     atomic_flag lock;
     uint8_t *base;
     size_t size;
-    size_t carved;      /* Bytes from `base` that have been handed out at least once. */
-    size_t touched;     /* Bytes from `base` that arena_touch_ahead() has come to; its thread's. */
+    size_t carved;  /* Bytes from `base` that have been handed out at least once. */
+    size_t touched; /* Bytes from `base` that arena_touch_ahead() has come to; for its thread. */
     size_t used_before; /* Bytes from `base` that former owners of kept memory were given. */
     struct free_page *free;
     uint32_t free_count;

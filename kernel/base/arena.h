@@ -31,11 +31,11 @@ enum arena_owed {
 };
 
 struct resource_usage {
-    uint32_t used;                   /* Pages now. */
+    uint32_t used;                   /* Pages in use. */
     uint32_t max;                    /* Pages at most. */
     uint32_t reserved;               /* Pages that other groups leave to this one. */
     uint32_t high;                   /* Most pages ever used. */
-    uint32_t failed;                 /* Requests refused. */
+    uint32_t failed;                 /* Requests that were refused. */
     uint32_t spare;                  /* Pages of `max` that only a node that starts may use. */
     uint32_t owed[ARENA_OWED_KINDS]; /* Pages that the next start needs besides those in use. */
     uint32_t held; /* Requests refused for the sake of what a checkpoint will give back. */
@@ -46,7 +46,8 @@ struct arena;
 struct arena_limits {
     uint32_t pages_max[RG_COUNT];
     uint32_t pages_reserved[RG_COUNT]; /* 0 = same as max: the group never has to share. */
-    uint32_t pages_spare[RG_COUNT];    /* Of pages_max; held back once the node has started. */
+    /* Pages of pages_max that are held back once the node has started. */
+    uint32_t pages_spare[RG_COUNT];
 };
 
 /*

@@ -50,7 +50,7 @@ static inline bool node_mask_equal(const struct node_mask *a, const struct node_
     return differs == 0;
 }
 
-/* Every member of `part` is one of `whole`. */
+/* Is every member of `part` one of `whole`? */
 static inline bool node_mask_within(const struct node_mask *part, const struct node_mask *whole)
 {
     uint32_t outside = 0;

@@ -33,7 +33,7 @@ struct link_rep {
 SIGNAL_STRUCT(link_rep, 5);
 
 struct io_done_rep {
-    uint32_t tag; /* Of the io_request. */
+    uint32_t tag; /* Tag of the io_request. */
     uint32_t op;  /* The rest is for traces. */
     uint32_t error;
     uint32_t done;
@@ -41,7 +41,7 @@ struct io_done_rep {
 SIGNAL_STRUCT(io_done_rep, 4);
 
 struct tamper_ord {
-    uint32_t number; /* From kernel/error_inserts.def; 0 = off. */
+    uint32_t number; /* Number from kernel/error_inserts.def; 0 = off. */
     uint32_t extra;  /* A value for inserts that take one. */
 };
 SIGNAL_STRUCT(tamper_ord, 2);

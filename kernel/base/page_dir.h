@@ -14,12 +14,12 @@
 #define PAGE_DIR_MAX    (1u << 24) /* Numbers are below this: the links of holes have 24 bits. */
 
 struct page_dir {
-    struct page_map map; /* Numbers from PAGE_DIR_INLINE on. */
+    struct page_map map; /* Pages with numbers from PAGE_DIR_INLINE on. */
     uint32_t count;      /* Numbers in use or holes are below this. */
-    uint32_t pages;      /* In use. */
+    uint32_t pages;      /* Pages in use. */
     uint32_t hole;       /* 1 + first linked hole, 0 = none. */
-    uint32_t unlinked; /* Numbers below `count` that were jumped over are not linked; none is below
-                          this. */
+    /* Numbers below `count` that were jumped over are not linked; none is below this. */
+    uint32_t unlinked;
     void *first[PAGE_DIR_INLINE];
 };
 

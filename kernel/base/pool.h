@@ -25,7 +25,7 @@ struct pool {
     struct arena *arena;
     enum resource_group group;
     uint32_t record_size;
-    uint32_t head_size; /* Of a record: pool_head(). */
+    uint32_t head_size; /* Bytes of a record that are zeroed and poisoned: pool_head(). */
     uint32_t per_page;
     uint64_t page_factor; /* 2^40 / per_page, rounded up: turns the division of an index into a
                              multiplication. */

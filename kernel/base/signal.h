@@ -76,7 +76,7 @@ static inline uint32_t kind_trace(uint32_t kind)
 
 struct section {
     const uint32_t *words;
-    uint32_t size; /* In words. */
+    uint32_t size; /* Size in words. */
 };
 
 /* A signal as its handler sees it. Payload and sections are readable until the handler returns. */
@@ -84,7 +84,7 @@ struct signal {
     uint32_t gsn;
     uint32_t receiver;
     uint32_t sender;
-    uint32_t words; /* Of the payload. */
+    uint32_t words; /* Words of the payload. */
     uint32_t section_count;
     uint32_t trace;
     const uint32_t *payload;

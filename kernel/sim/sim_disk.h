@@ -21,12 +21,12 @@ struct sim_disk_options {
     uint64_t seed;
     uint64_t capacity; /* Bytes of all files; 0 = endless. */
     uint32_t latency_min_us;
-    uint32_t latency_mean_us;   /* Beyond the minimum, exponential. */
-    uint32_t stall_per_10000;   /* Requests that take... */
-    uint32_t stall_us;          /* ...so much longer. */
-    uint32_t error_per_million; /* Reads, writes, syncs that fail with IO_DEVICE. */
-    bool buffered; /* A file system without O_DIRECT: what was written can be read, whatever becomes
-                      of it. */
+    uint32_t latency_mean_us;   /* Mean of what is added to the minimum; exponential. */
+    uint32_t stall_per_10000;   /* Requests of 10000 that take longer. */
+    uint32_t stall_us;          /* How much longer these take. */
+    uint32_t error_per_million; /* Reads, writes and syncs of a million that fail with IO_DEVICE. */
+    /* A file system without O_DIRECT: what was written can be read, whatever becomes of it. */
+    bool buffered;
 };
 
 struct sim_disk;
@@ -108,7 +108,7 @@ void sim_disk_overlays(struct sim_disk *disk, bool on);
 enum sim_spoil {
     SPOIL_GONE = 0,
     SPOIL_EMPTIED,
-    SPOIL_CUT, /* At a drawn length. */
+    SPOIL_CUT, /* The file is cut at a drawn length. */
     SPOIL_OLDER,
     SPOIL_FOREIGN,
     SPOIL_COUNT

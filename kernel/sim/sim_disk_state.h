@@ -26,8 +26,8 @@ struct sim_inode {
     uint32_t opens;
     bool unlinked;
     bool direct; /* Its last opener goes past the page cache. */
-    bool
-        cache_lies; /* A sync has failed: `now` has what the disk has not, and no change says so. */
+    /* A sync has failed: `now` has what the disk has not, and no change says so. */
+    bool cache_lies;
 };
 
 struct sim_name {
@@ -37,13 +37,13 @@ struct sim_name {
 
 struct sim_pending {
     struct io_request *request;
-    struct sim_inode *inode; /* NULL: about names. */
+    struct sim_inode *inode; /* The file; NULL: the request is about names. */
     uint64_t due_us;
     uint64_t number;
-    uint64_t hash; /* Of the memory of a write when it was given. */
+    uint64_t hash; /* Hash of the memory of a write when the write was given. */
 };
 
-struct sim_rule { /* Of sim_disk_fail(). */
+struct sim_rule { /* What sim_disk_fail() was told. */
     uint32_t op;
     uint32_t error;
     uint32_t skip;
@@ -53,8 +53,8 @@ struct sim_rule { /* Of sim_disk_fail(). */
 
 struct sim_overlay {
     struct sim_inode *inode;
-    uint64_t offset; /* Of a sector. */
-    bool rot;        /* One bit; else the whole sector. */
+    uint64_t offset; /* Where the sector begins. */
+    bool rot;        /* One bit is flipped; else the whole sector is another one. */
     uint32_t bit;
     uint8_t bytes[SIM_SECTOR];
 };
@@ -68,7 +68,7 @@ struct sim_disk {
     struct sim_name *name; /* Sorted by path. */
     uint32_t name_count;
     uint32_t name_room;
-    struct sim_inode **open; /* By handle. */
+    struct sim_inode **open; /* Files by handle. */
     char (*open_name)[IO_NAME_MAX];
     uint32_t open_room;
     struct sim_pending *pending;

@@ -84,10 +84,10 @@ enum sim_action {
 #define SIM_EVENTS_MAX 128u
 
 struct sim_event {
-    uint64_t at_us; /* Trigger by time when gsn is 0. */
+    uint64_t at_us; /* Time of the event, when gsn is 0. */
     uint32_t gsn;
-    uint32_t node; /* Where the signal is executed. */
-    uint32_t nth;  /* From 1. */
+    uint32_t node; /* Node that executes the signal. */
+    uint32_t nth;  /* Which of these signals; from 1. */
     enum sim_action action;
     uint32_t arg[SIM_ARGS];
 };

@@ -17,7 +17,7 @@ enum sim_task_kind { TASK_THREAD = 0, TASK_CLIENT, TASK_DELIVER, TASK_END, TASK_
 struct sim_task {
     enum sim_task_kind kind;
     uint32_t id;    /* Index into task[] and wake_at[]. */
-    uint32_t ready; /* 1 + index into ready[], 0 = not there. */
+    uint32_t ready; /* 1 + index into ready[]; 0 = not there. */
     bool lazy;
     void *owner;
 };
@@ -36,18 +36,19 @@ struct sim_thread {
 struct sim_process {
     struct host host; /* First: the node's own door to the world. */
     struct sim_world *world;
-    uint32_t id;   /* 0 = unused. */
+    uint32_t id;   /* Node id; 0 = unused. */
     uint32_t role; /* enum link_role */
     bool alive;
-    struct node_mask unheard; /* Whom a goodbye has not reached, as there was no room for it. */
-    uint64_t hang_until;      /* It does not run before. */
-    uint64_t slow_until;      /* Each round takes... */
+    /* Nodes that a goodbye has not reached, as there was no room for it. */
+    struct node_mask unheard;
+    uint64_t hang_until; /* The process does not run before. */
+    uint64_t slow_until; /* Until then each round takes slow_round_us. */
     uint64_t slow_round_us;
-    uint64_t starve_until; /* Until then it has a turn now and then: */
-    uint64_t turn_us;      /* the last one began then, */
-    uint64_t turn_next_us; /* the next one begins then; */
-    uint64_t gap_us;       /* the gap before it is not longer than this, */
-    uint64_t gap_max_us;   /* and later ones not than this. */
+    uint64_t starve_until; /* Until then the process has a turn only now and then. */
+    uint64_t turn_us;      /* When the last turn began. */
+    uint64_t turn_next_us; /* When the next turn begins. */
+    uint64_t gap_us;       /* The next gap between two turns is not longer than this; it grows. */
+    uint64_t gap_max_us;   /* No gap becomes longer than this. */
     bool stopping;         /* An orderly stop was asked for; the process ends after this round. */
     uint64_t incarnation;
     struct rng rng;
@@ -56,12 +57,12 @@ struct sim_process {
     struct node *node;
     struct sim_thread *threads;
     struct sim_exit exit;
-    struct sim_disk *disk; /* Data nodes: outlives the process. */
+    struct sim_disk *disk; /* Disk of a data node; it outlives the process. */
     struct sim_task disk_task;
-    uint64_t power_at;    /* Power goes with this file operation; 0 = never. */
-    bool power_all;       /* Then that of all data nodes, */
-    uint32_t power_ms;    /* for so long at most. */
-    struct sim_task task; /* Clients. */
+    uint64_t power_at;    /* The power goes with this file operation; 0 = never. */
+    bool power_all;       /* Then the power of all data nodes goes. */
+    uint32_t power_ms;    /* They begin new lives within so long. */
+    struct sim_task task; /* Task of a client. */
     const struct sim_client_calls *calls;
     void *context;
 };
@@ -75,21 +76,21 @@ struct sim_segment {
 struct sim_stream {
     struct sim_task task;
     struct sim_conn *conn;
-    uint32_t side; /* Of the sender. */
+    uint32_t side; /* Side of the sender: index into conn->end[]. */
     uint8_t *bytes;
-    uint64_t head;    /* Delivered up to here. */
-    uint64_t arrived; /* May be delivered up to here. */
+    uint64_t head;    /* Bytes up to here are delivered. */
+    uint64_t arrived; /* Bytes up to here may be delivered. */
     uint64_t tail;
     struct sim_segment segment[SIM_SEGMENTS];
     uint32_t segment_first;
     uint32_t segment_count;
     uint64_t last_arrive;
-    uint64_t sent; /* Up to here the segments reach. */
+    uint64_t sent; /* The segments reach up to here. */
     uint64_t stall_until;
-    uint64_t slow_until; /* So long: */
-    uint64_t slow_delay_us;
-    uint64_t slow_bytes_s;
-    bool ended; /* Nothing comes behind tail. */
+    uint64_t slow_until;    /* Until then the stream is slow. */
+    uint64_t slow_delay_us; /* How much longer bytes are under way then. */
+    uint64_t slow_bytes_s;  /* How many bytes pass in a second then. */
+    bool ended;             /* Nothing comes behind tail. */
 };
 
 struct sim_end {
@@ -97,8 +98,8 @@ struct sim_end {
     struct sim_conn *conn;
     uint32_t side;
     struct sim_process *process;
-    uint32_t peer;     /* As the link itself found out; 0 before. */
-    uint32_t epoch;    /* 0 until it is up, and again when it was reported down. */
+    uint32_t peer;  /* Node id of the peer, as the link itself found out; 0 before. */
+    uint32_t epoch; /* Epoch of the link; 0 until it is up, and again when it was reported down. */
     struct link *link; /* NULL: closed. */
 };
 
@@ -106,8 +107,8 @@ struct sim_conn {
     struct sim_world *world;
     struct sim_route *route;
     bool used;
-    struct sim_end end[2];       /* 0 = connector. */
-    struct sim_stream stream[2]; /* By sender. */
+    struct sim_end end[2];       /* The connector is 0. */
+    struct sim_stream stream[2]; /* Streams by the side of their sender. */
 };
 
 /* Who connects to whom. */
@@ -115,7 +116,7 @@ struct sim_route {
     struct sim_task task;
     struct sim_process *from;
     struct sim_process *to;
-    struct sim_conn *conn; /* Whose connecting end is open. */
+    struct sim_conn *conn; /* Connection whose connecting end is open. */
     uint64_t retry_us;
 };
 
@@ -156,16 +157,16 @@ struct sim_world {
     struct sim_held held[SIM_HOLDS];
     struct sim_trace trace;
     struct sim_plan plan;
-    /* Occurrences so far; UINT32_MAX = the event has happened. */
+    /* Signals seen so far of each event; UINT32_MAX = the event has happened. */
     uint32_t plan_seen[SIM_EVENTS_MAX];
     uint64_t plan_next_us;
-    uint32_t plan_due; /* A signal trigger fired: apply after this round. */
+    uint32_t plan_due; /* A signal trigger has fired: it is applied after this round. */
     uint8_t plan_gsn[GSN_TABLE];
     bool faults_off;
     uint32_t link_downs;
     enum sim_verdict verdict;
     char text[600];
-    struct sim_process *running; /* Whose code runs; where node_fail() jumps back from. */
+    struct sim_process *running; /* Process whose code runs; node_fail() jumps back from there. */
     bool idle_round;             /* The last round of a thread executed nothing. */
     uint32_t *tampered;          /* Words that options.tamper has seen. */
     uint32_t tampered_size;

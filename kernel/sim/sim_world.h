@@ -39,12 +39,12 @@ struct sim_options {
     uint32_t latency_max_us;
     uint32_t chunk_percent;     /* Deliveries that are cut at a random byte. */
     uint32_t stream_bytes;      /* What a socket takes before the sender must wait; power of two. */
-    uint32_t send_buffer_bytes; /* Of a link; 0 = default. */
+    uint32_t send_buffer_bytes; /* Send buffer of a link; 0 = default. */
     /* Scheduler. */
     uint32_t budget_one_percent;  /* Rounds of a thread that may execute one B signal only. */
-    uint32_t budget_max;          /* Of the others. */
+    uint32_t budget_max;          /* The most B signals of the other rounds. */
     uint32_t lazy_percent;        /* Tasks that are passed over half of the time. */
-    struct sim_disk_options disk; /* Of each data node; its seed comes from the world's. */
+    struct sim_disk_options disk; /* Disk of each data node; its seed comes from the world's. */
     const char *(*gsn_name)(uint32_t gsn);
     uint32_t (*describe)(const struct signal *sig, char *text, uint32_t size);
     /* Every executed signal, before it is executed; node and thread where. May be NULL. */
@@ -152,7 +152,7 @@ bool sim_run_until(struct sim_world *world, bool (*done)(void *context), void *c
 uint64_t sim_now_us(const struct sim_world *world);
 uint64_t sim_signals(const struct sim_world *world); /* Executed so far, clients included. */
 uint64_t sim_steps(const struct sim_world *world);
-uint64_t sim_hash(const struct sim_world *world); /* Of everything executed so far. */
+uint64_t sim_hash(const struct sim_world *world); /* Hash of everything executed so far. */
 struct rng *sim_rng(struct sim_world *world, enum sim_stream_no which);
 
 /* Ends the run: the first failure counts. */
