@@ -9,12 +9,12 @@
 #define NDB_VERSION          ((uint32_t)NDB_CLIENT_VERSION)
 #define NDB_VERSION_MAJOR(v) ((v) >> 16)
 
-/* Every HeartbeatIntervalDbApi or more often, from the client to every data node that it is linked
- * to. Prio A. */
+/* A client sends this every HeartbeatIntervalDbApi or more often to every data node that it is
+ * linked to. Prio A. */
 struct api_regreq {
     uint32_t sender_data;
     uint32_t version;    /* NDB_VERSION of the client. */
-    uint32_t generation; /* Of the configuration it has; a mismatch is logged. */
+    uint32_t generation; /* Generation of the client's configuration; a mismatch is logged. */
 };
 SIGNAL_STRUCT(api_regreq, 3);
 
@@ -33,15 +33,16 @@ enum start_level {
 struct api_regconf {
     uint32_t sender_data;
     uint32_t version;
-    uint32_t heartbeat_ms; /* Register this often. */
-    uint32_t start_level;  /* enum start_level: transactions are accepted in START_STARTED. */
-    uint32_t start_phase;  /* Last completed. */
-    uint32_t president;    /* Node id of the president (schema changes go there), 0 = none yet. */
-    uint32_t life;         /* Of the cluster, QMGR's incarnation: another number in another life. */
-    uint32_t tc_count;     /* TC instances 1..tc_count. */
-    uint32_t failure_no;   /* The sender is there since this failure of others, or later. */
+    /* The client registers again after so many milliseconds at the latest. */
+    uint32_t heartbeat_ms;
+    uint32_t start_level; /* enum start_level: transactions are accepted in START_STARTED. */
+    uint32_t start_phase; /* Last start phase that the sender has completed. */
+    uint32_t president;   /* Node id of the president (schema changes go there), 0 = none yet. */
+    uint32_t life;        /* QMGR's incarnation: another number in another life of the cluster. */
+    uint32_t tc_count;    /* TC instances 1..tc_count. */
+    uint32_t failure_no;  /* The sender has lived through the failures of others up to this one. */
     struct node_mask started; /* Data nodes that the sender knows to be started. */
-    struct node_mask slow;    /* Those of them that others are better asked than (pace.md). */
+    struct node_mask slow;    /* Started nodes that others are better asked than (pace.md). */
 };
 SIGNAL_STRUCT(api_regconf, 25);
 struct api_regref {

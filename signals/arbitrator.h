@@ -6,7 +6,7 @@
 
 /* A ticket, and who has had a yes with it. */
 struct arbitrator_ticket {
-    uint32_t words[2]; /* 0, 0 = none. */
+    uint32_t words[2]; /* The ticket; 0, 0: none. */
     uint32_t given;
     struct node_mask granted;
 };
@@ -14,7 +14,8 @@ struct arbitrator_ticket {
 /* Zeroed: nobody's arbitrator. Not thread-safe; the owner calls it from one thread at a time. */
 struct arbitrator {
     struct arbitrator_ticket ticket;
-    struct arbitrator_ticket former; /* Counts until somebody has asked with the new one. */
+    /* The ticket before; it counts until somebody has asked with the new one. */
+    struct arbitrator_ticket former;
 };
 
 /*

@@ -11,13 +11,13 @@
 struct cntr_start_req {
     uint32_t incarnation;
     uint32_t flags;            /* enum cntr_start_flag */
-    uint32_t has_data;         /* The rest says what the node has on disk; 0: nothing. */
-    uint32_t gci;              /* Newest restorable. */
-    uint32_t data_incarnation; /* The data has it: each start makes it greater. */
-    uint32_t ldm_count;        /* Of the data; without data the configured one. */
-    uint32_t schema_lo;        /* Sequence of the dictionary's newest image, 0 = none. */
+    uint32_t has_data;         /* 1: the rest says what the node has on disk; 0: it has nothing. */
+    uint32_t gci;              /* Newest GCI that the data can be restored to. */
+    uint32_t data_incarnation; /* Incarnation of the data: each start makes it greater. */
+    uint32_t ldm_count; /* LDM instances that wrote the data; without data the configured number. */
+    uint32_t schema_lo; /* Sequence of the dictionary's newest image; 0 = none. */
     uint32_t schema_hi;
-    struct node_mask members; /* Nodes that took part in that incarnation. */
+    struct node_mask members; /* Nodes that took part in data_incarnation. */
 };
 SIGNAL_STRUCT(cntr_start_req, 16); /* Section 0: pairs { former incarnation, GCI at its end }. */
 enum cntr_start_flag {
@@ -27,19 +27,22 @@ enum cntr_start_flag {
 };
 struct cntr_start_conf {
     uint32_t incarnation;
-    uint32_t start_type;       /* enum start_type */
-    uint32_t gci;              /* The cluster comes back with what this GCI had; 0 = empty. */
-    uint32_t data_incarnation; /* New, greater than all before. */
-    uint32_t schema_node;      /* Who has the newest image of the dictionary; 0 = nobody. */
+    uint32_t start_type; /* enum start_type */
+    uint32_t gci;        /* The cluster comes back with what this GCI had; 0 = empty. */
+    /* Incarnation of the data from now on; a start makes it greater than all before. */
+    uint32_t data_incarnation;
+    uint32_t schema_node; /* Node with the newest image of the dictionary; 0 = nobody. */
     uint32_t schema_lo;
     uint32_t schema_hi;
-    uint32_t newest;           /* System restart: whose system file has `gci`. */
-    struct node_mask joined;   /* Node restart: members that are not started, */
-    struct node_mask included; /* and of these the ones in the chains of writes. */
+    uint32_t newest;         /* System restart: the node whose system file has `gci`. */
+    struct node_mask joined; /* Node restart: members that are not started. */
+    /* Node restart: those of `joined` that are in the chains of writes. */
+    struct node_mask included;
 };
-SIGNAL_STRUCT(cntr_start_conf, 24); /* Section 0: as above, the newest node's and its own end; in a
-                                      node restart those of the running incarnation. Section 1, node
-                                      restart: pairs { node, rank } of rejoin.h. */
+/* Section 0: as above, the newest node's and its own end; in a node restart those of the running
+ * incarnation. A node restart has two more: 1 pairs { node, rank } of rejoin.h, 2 pairs { node,
+ * place } of order.h for those whose place is not their rank. */
+SIGNAL_STRUCT(cntr_start_conf, 24);
 
 /* The node cannot start with this data; it stops and says what the operator is to do. */
 enum cntr_start_ref_reason {
@@ -52,8 +55,8 @@ enum cntr_start_ref_reason {
 struct cntr_start_ref {
     uint32_t incarnation;
     uint32_t reason; /* enum cntr_start_ref_reason */
-    uint32_t node;   /* Whose data counts; NO_COPY: a node whose data is missing. */
-    uint32_t gci;    /* Of that data. */
+    uint32_t node;   /* Node whose data counts; CNTR_REF_NO_COPY: a node whose data is missing. */
+    uint32_t gci;    /* Newest GCI of the data that counts. */
     uint32_t data_incarnation;
 };
 SIGNAL_STRUCT(cntr_start_ref, 5);
@@ -84,9 +87,9 @@ SIGNAL_STRUCT(cntr_started_rep, 2);
  * (docs/protocols/single_user.md). Changes are ordered by failure_no, then count.
  */
 struct cntr_single_rep {
-    uint32_t failure_no; /* Of the president that gave the number. */
+    uint32_t failure_no; /* Failure number at the president that gave the number. */
     uint32_t count;
-    uint32_t node; /* Only this client may work; 0: all may. */
+    uint32_t node; /* The only client that may work; 0: all may. */
     uint32_t done; /* 0, or 1 + the last failure the sender had dealt with when nothing of others
                       was left at it. */
     uint32_t complete; /* 1: the sender knows that all started members were done. */
@@ -99,13 +102,13 @@ SIGNAL_STRUCT(cntr_single_rep, 5);
  * (blocks/ndbcntr/cntr_permit.c).
  */
 struct cntr_leave_req {
-    uint32_t serial; /* Of the sender's questions. */
-    uint32_t stays;  /* 1: the question has come to nothing. */
+    uint32_t serial; /* Number of the sender's question; the answer has it too. */
+    uint32_t stays;  /* 1: the sender stays, nothing is asked. */
 };
 SIGNAL_STRUCT(cntr_leave_req, 2);
 struct cntr_leave_conf {
     uint32_t serial;
-    uint32_t may;
+    uint32_t may; /* 1: a node of each node group stays. */
 };
 SIGNAL_STRUCT(cntr_leave_conf, 2);
 

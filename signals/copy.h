@@ -16,9 +16,10 @@ struct copy_fragreq {
     uint32_t table_id;
     uint32_t version;
     uint32_t fragment_id;
-    uint32_t rank;  /* P's: which of its lives this is. */
-    uint32_t gci;   /* P has all rows as they were at the end of this GCI; 0 = it has none... */
-    uint32_t pages; /* ...on pages below this. */
+    uint32_t rank; /* P's rank: which of its lives this is. */
+    /* P has the rows of its first `pages` pages as at the end of this GCI; 0: none. */
+    uint32_t gci;
+    uint32_t pages; /* Pages that `gci` is about: those with numbers below this. */
 };
 SIGNAL_STRUCT(copy_fragreq, 7);
 
@@ -36,13 +37,13 @@ SIGNAL_STRUCT(copy_fragreq, 7);
 struct copy_rows_rep {
     uint32_t target;
     uint32_t source; /* S's record. */
-    uint32_t batch;  /* 0, 1, ... */
+    uint32_t batch;  /* Number of the batch: 0, 1, ... */
     uint32_t rows;
     uint32_t permille; /* How much of the fragment is behind these rows. */
     uint32_t to_page;
     uint32_t to_slot;
-    uint32_t same; /* Rows with a bit, */
-    uint32_t sum;  /* and the sum of their GCIs. */
+    uint32_t same; /* Rows that have a bit in section 1. */
+    uint32_t sum;  /* Sum of the GCIs of these rows. */
 };
 SIGNAL_STRUCT(copy_rows_rep, 9);
 
@@ -59,11 +60,11 @@ struct copy_fragconf {
     uint32_t target;
     uint32_t rows_lo;
     uint32_t rows_hi;
-    uint32_t gci; /* Newest of all commits in the fragment, those that deleted rows included. */
+    uint32_t gci; /* Newest GCI of all commits in the fragment, those that deleted rows included. */
 };
 SIGNAL_STRUCT(copy_fragconf, 4);
 
-/* P's LQH to P's DICT, now and then: how much of this table it has. */
+/* P's LQH to P's DICT, now and then: how much of this table P has. */
 struct copy_part_rep {
     uint32_t table_id;
     uint32_t permille;

@@ -3,8 +3,8 @@
 #pragma once
 #include "signals/gsn.h"
 
-/* To the master's DBDICT; another answers REF 702 with master_node. Section 0: encoded table_def.
- */
+/* To the master's DBDICT; another answers REF ERR_NOT_MASTER with master_node. Section 0: encoded
+ * table_def. */
 struct create_table_req {
     uint32_t sender_data;
 };
@@ -19,7 +19,7 @@ struct create_table_ref {
     uint32_t sender_data;
     uint32_t error;
     uint32_t master_node;
-    uint32_t column; /* 1 + column index the error is about, 0 = none. */
+    uint32_t column; /* 1 + index of the column that the error is about; 0 = none. */
 };
 SIGNAL_STRUCT(create_table_ref, 4);
 
@@ -70,7 +70,7 @@ SIGNAL_STRUCT(alter_table_req, 4);
 struct alter_table_conf {
     uint32_t sender_data;
     uint32_t table_id;
-    uint32_t version; /* The table's new one. */
+    uint32_t version; /* The table's new version. */
 };
 SIGNAL_STRUCT(alter_table_conf, 3);
 struct alter_table_ref {
@@ -79,7 +79,7 @@ struct alter_table_ref {
     uint32_t master_node;
 };
 SIGNAL_STRUCT(alter_table_ref, 3);
-/* Now and then, while rows are gone through: so many of so many. */
+/* Sent now and then while rows are gone through: how many have been, and how many there are. */
 struct alter_table_rep {
     uint32_t sender_data;
     uint32_t rows_lo;
@@ -121,7 +121,7 @@ SIGNAL_STRUCT(get_tabinfo_ref, 2);
  * group. Of any other table F is P.
  */
 #define DISTRIBUTION_HEAD_WORDS 3u
-/* P, of the `buckets` 16-bit entries of a hash map. */
+/* P of a hash map, from its `buckets` 16-bit entries. */
 static inline uint32_t distribution_partitions(const uint16_t *map, uint32_t buckets)
 {
     uint32_t last = 0;
@@ -133,7 +133,7 @@ static inline uint32_t distribution_partitions(const uint16_t *map, uint32_t buc
  * member now, but may come back. */
 #define DISTRIBUTION_ABSENT 0x100u
 
-/* Tables with id >= first_id, in id order, as many as fit. next_id 0: that was all. */
+/* Asks for tables with id >= first_id, in id order, as many as fit. next_id 0: that was all. */
 struct list_tables_req {
     uint32_t sender_data;
     uint32_t first_id;

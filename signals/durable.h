@@ -7,11 +7,11 @@
 /* Any TC instance of any data node may be asked: durability belongs to the whole cluster. */
 struct wait_durable_req {
     uint32_t sender_data;
-    uint32_t gci_hi; /* An epoch that a commit has returned. */
+    uint32_t gci_hi; /* Epoch that a commit has returned. */
     uint32_t gci_lo;
 };
 SIGNAL_STRUCT(wait_durable_req, 3);
-/* As gci_hi, inside a node: all that any TC has committed by now. */
+/* A gci_hi inside a node: all that any TC has committed by now. */
 #define DURABLE_ALL UINT32_MAX
 struct wait_durable_conf {
     uint32_t sender_data;
@@ -20,7 +20,8 @@ struct wait_durable_conf {
 SIGNAL_STRUCT(wait_durable_conf, 2);
 struct wait_durable_ref {
     uint32_t sender_data;
-    uint32_t error; /* 217 no record, 246 no files, 247 no such epoch yet, 248 lost, 249 forgotten,
-                       or the node's state. */
+    /* ERR_TC_RESOURCE_217: no record is free; ERR_NO_FILES_NOT_DURABLE, ERR_EPOCH_IN_FUTURE,
+     * ERR_EPOCH_LOST, ERR_EPOCH_FORGOTTEN; or the error of the node's state. */
+    uint32_t error;
 };
 SIGNAL_STRUCT(wait_durable_ref, 2);

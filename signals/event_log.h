@@ -10,8 +10,9 @@ struct event_log_req {
 SIGNAL_STRUCT(event_log_req, 1);
 struct event_log_rep {
     uint32_t sender_data;
-    uint32_t age_ms; /* Since it happened; clocks of hosts differ. UINT32_MAX: so long or longer. */
-    uint32_t type;   /* From here on as in EVENT_REP, section 0 too. */
+    /* Milliseconds since the event: hosts have clocks of their own. UINT32_MAX: or longer. */
+    uint32_t age_ms;
+    uint32_t type; /* From here on the words of EVENT_REP; section 0 is as there, too. */
     uint32_t node;
     uint32_t data[12];
 };

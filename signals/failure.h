@@ -12,42 +12,46 @@
 /* Whom the sender reaches, itself included. */
 struct fail_reach_rep {
     uint32_t incarnation;
-    uint32_t ask;    /* Not 0: to be answered with this number. */
-    uint32_t answer; /* Not 0: the number of the question. */
-    uint32_t of;     /* Not 0: this node's row, as it has told the sender; the rest is 0. */
-    struct node_mask row;
-    struct node_mask fenced; /* By the sender, in the round under way. */
-    uint32_t patience_ms;    /* By the delays that the sender has seen. */
-    uint32_t accused; /* To this node the sender has closed the link for what it sent; or 0. */
-    uint32_t lost;    /* 1: some that it does not reach are lost to it for good. */
+    uint32_t ask;    /* Number of a question that is to be answered; 0: none. */
+    uint32_t answer; /* Number of the question that this answers; 0: none. */
+    /* 0: `row` is the sender's; else that of this node, as it told, and the rest is 0. */
+    uint32_t of;
+    struct node_mask row; /* Nodes that are reached. */
+    /* Nodes fenced by the sender in the round under way; newcomers lost to it, too. */
+    struct node_mask fenced;
+    uint32_t patience_ms; /* Patience of the sender, by the delays that it has seen itself. */
+    uint32_t accused; /* Node to which the sender has closed the link for what it sent; 0: none. */
+    uint32_t lost;    /* 1: some nodes that the sender does not reach are lost to it for good. */
 };
 SIGNAL_STRUCT(fail_reach_rep, 23);
 
 /* Leader to all that stay: fence `nodes`. */
 struct fail_prepare {
     uint32_t incarnation;
-    uint32_t number;  /* Of this failure: 1 + that of the leader's last one. */
+    uint32_t number;  /* Number of this failure: 1 + that of the leader's last one. */
     uint32_t attempt; /* The leader's count of its FAIL_PREPAREs. */
-    uint32_t verdict; /* enum arbit_code by the votes that the leader counts, before it asks. */
+    /* enum arbit_code by the votes that the leader counts, before it asks anybody. */
+    uint32_t verdict;
     struct node_mask nodes;
-    struct node_mask last; /* Nodes of the failure before, number - 1. */
+    struct node_mask last; /* Nodes of the failure before: `number` - 1. */
 };
 SIGNAL_STRUCT(fail_prepare, 20);
 struct fail_conf {
     uint32_t incarnation;
     uint32_t number;
     uint32_t attempt;
-    struct node_mask newcomers; /* To the sender, which will not count them before this is over. */
+    /* Members without a vote for the sender, until this failure is behind it. */
+    struct node_mask newcomers;
 };
 SIGNAL_STRUCT(fail_conf, 11);
 enum fail_ref_cause {
     FAIL_REF_COMMITTED = 1, /* The sender has committed `number` with `nodes`. */
-    FAIL_REF_LARGER = 2,    /* It has fenced `nodes` in this round. */
-    FAIL_REF_BROKEN = 3     /* It reaches only `nodes`. */
+    FAIL_REF_LARGER = 2,    /* The sender has fenced `nodes` in this round. */
+    FAIL_REF_BROKEN = 3     /* The sender reaches only `nodes`. */
 };
 struct fail_ref {
     uint32_t incarnation;
-    uint32_t number; /* COMMITTED: the sender's last one; else as asked. */
+    uint32_t number; /* COMMITTED: number of the sender's last failure; else that of the request. */
     uint32_t attempt;
     uint32_t cause; /* enum fail_ref_cause */
     struct node_mask nodes;

@@ -33,7 +33,7 @@ enum fs_flags {
 #define FS_NAME_BYTES 95u
 #define FS_NAME_WORDS (1u + (FS_NAME_BYTES + 3u) / 4u)
 #define FS_PIECES_MAX 16u
-/* The most that one read or write can have: one request does not block the others for long. */
+/* The most bytes of one read or write: one request does not block the others for long. */
 #define FS_BYTES_MAX (8u * 1024u * 1024u)
 
 /* A run of the node's arena: see arena_page_no(). It may reach over several pages that were
@@ -54,7 +54,7 @@ SIGNAL_STRUCT(fsopenreq, 2);
 struct fsopenconf {
     uint32_t sender_data;
     uint32_t file;
-    uint32_t flags; /* As asked. */
+    uint32_t flags; /* Flags of the request. */
     uint32_t size_lo;
     uint32_t size_hi;
 };
@@ -91,7 +91,7 @@ struct fsappendreq {
     uint32_t flags; /* FS_SYNC */
 };
 SIGNAL_STRUCT(fsappendreq, 3);
-/* Read, write, append: where it was and how many bytes. */
+/* Answers a read, write or append: where it was, and how many bytes. */
 struct fs_io_conf {
     uint32_t sender_data;
     uint32_t file;
@@ -101,7 +101,7 @@ struct fs_io_conf {
 };
 SIGNAL_STRUCT(fs_io_conf, 5);
 
-/* Durable afterwards: all writes of the file that were given before. */
+/* Makes durable all writes of the file that were given before. */
 struct fssyncreq {
     uint32_t sender_data;
     uint32_t file;
@@ -154,11 +154,11 @@ SIGNAL_STRUCT(fslistreq, 1);
 struct fslistconf {
     uint32_t sender_data;
     uint32_t count;
-    uint32_t more; /* 1: there are more behind the last one. */
+    uint32_t more; /* 1: there are more entries behind the last one. */
 };
 SIGNAL_STRUCT(fslistconf, 3);
 struct fs_entry {
-    uint32_t words; /* Of this entry with its name. */
+    uint32_t words; /* Words of this entry, its name included. */
     uint32_t kind;  /* enum fs_entry_kind */
     uint32_t size_lo;
     uint32_t size_hi;
@@ -166,19 +166,19 @@ struct fs_entry {
 };
 enum fs_entry_kind { FS_ENTRY_FILE = 1, FS_ENTRY_DIRECTORY = 2, FS_ENTRY_OTHER = 3 };
 
-/* Close, sync, truncate, preallocate, rename, remove (file = 0 for the last two). */
+/* Answers a close, sync, truncate, preallocate, rename or remove; `file` is 0 for the last two. */
 struct fs_conf {
     uint32_t sender_data;
     uint32_t file;
 };
 SIGNAL_STRUCT(fs_conf, 2);
 
-/* Any request. Section 0: the file's name, for the log (empty when the request named no file that
- * is open). */
+/* Refuses any request. Section 0: the file's name, for the log (empty when the request named no
+ * file that is open). */
 struct fs_ref {
     uint32_t sender_data;
     uint32_t file;
-    uint32_t error;    /* include/ndb/errors.def, 28xx. */
+    uint32_t error;    /* Error of a file operation: ERR_DISK_FULL, ERR_FILE_IO_FAILED, ... */
     uint32_t os_error; /* The system's own number, for the log; 0 = none. */
     uint32_t flags;    /* enum fs_ref_flags */
 };

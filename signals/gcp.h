@@ -82,7 +82,7 @@ SIGNAL_STRUCT(gcp_node_saveconf, 2);
 struct copy_gcireq {
     uint32_t incarnation;
     uint32_t gci;
-    struct node_mask members; /* Their logs have it: others are not current any more. */
+    struct node_mask members; /* Nodes whose logs have it: others are not current any more. */
 };
 SIGNAL_STRUCT(copy_gcireq, 10);
 struct copy_gciconf {
@@ -100,10 +100,10 @@ SIGNAL_STRUCT(gcp_node_durable_rep, 2);
 
 /* The node has held the protocol up for `ms`, longer than the configuration allows: it stops. */
 enum gcp_late_what {
-    GCP_LATE_HOLD = 1,    /* Has not held its commits back. */
-    GCP_LATE_COMMITS = 2, /* Has transactions that do not end. */
-    GCP_LATE_LOG = 3,     /* Has not written its log. */
-    GCP_LATE_SYSFILE = 4, /* Has not written its system file. */
+    GCP_LATE_HOLD = 1,    /* The node has not held its commits back. */
+    GCP_LATE_COMMITS = 2, /* The node has transactions that do not end. */
+    GCP_LATE_LOG = 3,     /* The node has not written its log. */
+    GCP_LATE_SYSFILE = 4, /* The node has not written its system file. */
 };
 struct gcp_stop_ord {
     uint32_t incarnation;
@@ -130,13 +130,13 @@ SIGNAL_STRUCT(gcp_state_req, 2);
 struct gcp_state_conf {
     uint32_t incarnation;
     uint32_t failure_no;
-    uint32_t gci_hi; /* Epoch of its TCs, */
+    uint32_t gci_hi; /* Epoch of the node's TCs. */
     uint32_t gci_lo;
-    uint32_t old_hi; /* the one before, */
+    uint32_t old_hi; /* Epoch before that one. */
     uint32_t old_lo;
-    uint32_t next_hi; /* and the one that is prepared; 0 = none. */
+    uint32_t next_hi; /* Epoch that is prepared; 0 = none. */
     uint32_t next_lo;
-    uint32_t durable;
+    uint32_t durable; /* Newest durable GCI. */
 };
 SIGNAL_STRUCT(gcp_state_conf, 9);
 
@@ -153,13 +153,13 @@ SIGNAL_STRUCT(gcp_takeover_rep, 2);
  * section 0: pairs { former incarnation, GCI at its end }. */
 struct gcp_include_ord {
     uint32_t incarnation;
-    uint32_t gci_hi; /* The epoch that is open, */
+    uint32_t gci_hi; /* Epoch that is open. */
     uint32_t gci_lo;
-    uint32_t complete_hi; /* and the newest one that is complete. */
+    uint32_t complete_hi; /* Newest epoch that is complete. */
     uint32_t complete_lo;
     uint32_t durable;          /* Newest durable GCI. */
-    uint32_t restart_gci;      /* At which the cluster was started. */
-    uint32_t data_incarnation; /* 0 without files. */
+    uint32_t restart_gci;      /* GCI at which the cluster was started. */
+    uint32_t data_incarnation; /* Incarnation of the cluster's data; 0 without files. */
 };
 SIGNAL_STRUCT(gcp_include_ord, 8);
 
@@ -222,7 +222,7 @@ SIGNAL_STRUCT(gcp_saveconf, 4);
 struct gcp_saveref { /* A write or sync failed: the node stops. */
     uint32_t sender_data;
     uint32_t gci;
-    uint32_t error; /* errors.def, 28xx */
+    uint32_t error; /* Error of a file operation: ERR_DISK_FULL, ERR_FILE_IO_FAILED, ... */
     uint32_t os_error;
 };
 SIGNAL_STRUCT(gcp_saveref, 4);
@@ -274,12 +274,13 @@ struct sysfile_info_req {
 SIGNAL_STRUCT(sysfile_info_req, 1);
 struct sysfile_info_conf {
     uint32_t sender_data;
-    uint32_t has_data;        /* 0: no system file: the node starts initially. */
-    uint32_t gci;             /* Newest restorable. */
-    uint32_t incarnation;     /* The data has it: each start makes it greater. */
+    uint32_t has_data;        /* 0: there is no system file, the node starts initially. */
+    uint32_t gci;             /* Newest GCI that the node can be restored to. */
+    uint32_t incarnation;     /* Incarnation of the data: each start makes it greater. */
     uint32_t ldm_count;       /* LDM instances that wrote the data. */
     struct node_mask members; /* Nodes that took part in that incarnation. */
-    uint32_t damaged;   /* The newest may be gone; and the cluster can do without this node. */
+    /* 1: the newest data may be gone, and the cluster can do without this node. */
+    uint32_t damaged;
     uint32_t schema_lo; /* Sequence of the dictionary that must be there; 0: unknown. */
     uint32_t schema_hi;
 };
@@ -295,7 +296,7 @@ struct sysfile_ends_req {
 SIGNAL_STRUCT(sysfile_ends_req, 3);
 struct sysfile_ends_conf {
     uint32_t sender_data;
-    uint32_t older; /* They are those of an older GCI: the logs go on behind them. */
+    uint32_t older; /* 1: the ends are those of an older GCI, the logs go on behind them. */
 };
 SIGNAL_STRUCT(sysfile_ends_conf, 2);
 

@@ -28,10 +28,10 @@ struct local_table_add_ref {
 SIGNAL_STRUCT(local_table_add_ref, 3);
 
 /*
- * ONLINE: operations are accepted. DROPPING: new operations and scans get 283 (TC) and 1226 (LQH);
- * TC answers when no transaction or scan of its own uses the table any more. DROP (after all nodes
- * are DROPPING): memory is given back, in steps; CONF when nothing is left. Also ends a table that
- * was added but never came online.
+ * ONLINE: operations are accepted. DROPPING: new operations and scans get ERR_TABLE_DROPPING_TC or,
+ * of LQH, ERR_TABLE_DROPPING; TC answers when no transaction or scan of its own uses the table any
+ * more. DROP (after all nodes are DROPPING): memory is given back, in steps; CONF when nothing is
+ * left. Also ends a table that was added but never came online.
  */
 enum local_table_order { LOCAL_TABLE_ONLINE = 1, LOCAL_TABLE_DROPPING = 2, LOCAL_TABLE_DROP = 3 };
 struct local_table_state_req {
@@ -50,10 +50,10 @@ SIGNAL_STRUCT(local_table_state_conf, 3);
 /*
  * To every LQH instance, about an ordered index, or a new column, of a table that is in use; see
  * docs/protocols/online.md. ADD (section 0: the encoded definition that has it): it is built; CONF:
- * it is whole; REF: nothing is left of it. ONLINE: scans may use it. DROPPING: they get 910. DROP:
- * memory is given back, in steps; CONF when nothing is left. COLUMN_ADD (section 0 as ADD): there
- * is room for the last column of that definition, which nobody can use yet; REF: there is none.
- * COLUMN_ONLINE: it is the table's.
+ * it is whole; REF: nothing is left of it. ONLINE: scans may use it. DROPPING: they get
+ * ERR_INDEX_DROPPING. DROP: memory is given back, in steps; CONF when nothing is left. COLUMN_ADD
+ * (section 0 as ADD): there is room for the last column of that definition, which nobody can use
+ * yet; REF: there is none. COLUMN_ONLINE: it is the table's.
  */
 enum local_index_order {
     LOCAL_INDEX_ADD = 1,
@@ -66,7 +66,8 @@ enum local_index_order {
 struct local_index_req {
     uint32_t sender_data;
     uint32_t table_id;
-    uint32_t index; /* Its id in the definition; of a column: how many the table has then. */
+    /* Id of the index in the definition; of a column: how many the table has then. */
+    uint32_t index;
     uint32_t order; /* enum local_index_order */
 };
 SIGNAL_STRUCT(local_index_req, 4);
@@ -76,7 +77,7 @@ struct local_index_conf {
     uint32_t order;
 };
 SIGNAL_STRUCT(local_index_conf, 3);
-struct local_index_ref { /* Of ADD, COLUMN_ADD. */
+struct local_index_ref { /* Refuses ADD or COLUMN_ADD. */
     uint32_t sender_data;
     uint32_t table_id;
     uint32_t error;
@@ -95,7 +96,7 @@ SIGNAL_STRUCT(local_index_rep, 5);
 
 /* Stop building: REF follows, or CONF was on its way. */
 struct local_index_cancel_ord {
-    uint32_t sender_data; /* Of ADD. */
+    uint32_t sender_data; /* sender_data of the ADD. */
 };
 SIGNAL_STRUCT(local_index_cancel_ord, 1);
 
@@ -129,7 +130,7 @@ struct local_unique_conf {
     uint32_t state;
 };
 SIGNAL_STRUCT(local_unique_conf, 3);
-struct local_unique_ref { /* Of KNOWN. */
+struct local_unique_ref { /* Refuses UNIQUE_KNOWN. */
     uint32_t sender_data;
     uint32_t table_id;
     uint32_t error;

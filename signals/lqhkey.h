@@ -21,30 +21,31 @@ struct lqhkeyreq {
     uint32_t transid1;
     uint32_t transid2;
     uint32_t tc_ref;
-    uint32_t api_ref; /* The client. Gets TRANSID_AI; a committed read's TCKEYREF too. */
+    uint32_t api_ref; /* The client. It gets TRANSID_AI, and a committed read's TCKEYREF too. */
     uint32_t api_op;
     uint32_t chain;    /* Bits 0-7, 8-15, 16-23: nodes still to be visited, next first, 0 = no more.
                           24-29: replica no, primary = 0. 30: CHAIN_SKIP. 31: CHAIN_AGAIN. */
     uint32_t prev_ref; /* LQH instance of the previous replica; 0 at the primary. */
-    uint32_t prev_op;  /* Its operation record. */
-    uint32_t row_page; /* Row id chosen by the primary; for backups. */
+    uint32_t prev_op;  /* Operation record of the previous replica; 0 at the primary. */
+    uint32_t row_page; /* Row id that the primary has chosen; for backups. */
     uint32_t row_slot;
     uint32_t tc_trans; /* TC's transaction record: with tc_ref it owns locks and changes. Transids,
                           which clients choose, do not. */
     uint32_t nodes;    /* All replicas: the primary in bits 0-7, the others along the chain. */
-    uint32_t fired;    /* FIRE_TRIG_ORDs and FIRE_COPY_ORDs that the primary has sent for it. */
+    /* FIRE_TRIG_ORDs and FIRE_COPY_ORDs that the primary has sent for the operation. */
+    uint32_t fired;
 };
 SIGNAL_STRUCT(lqhkeyreq, 19);
-/* Of a write, in request_info. The fragment has copies: FIRE_COPY_ORD for each change. */
+/* In request_info of a write: the fragment has copies, each change sends FIRE_COPY_ORD. */
 #define KEY_COPIED (1u << 13)
-/* The fragment is a copy: nothing follows from what changes here. */
+/* In request_info of a write: the fragment is a copy, nothing follows from what changes here. */
 #define KEY_COPY (1u << 14)
 #define LQHKEY_ATTR_WORDS_MAX                                                                      \
     12288u /* Longest ATTRINFO: more than any row needs, and the request still fits. */
-/* A replica whose rows are still being copied does nothing: the copy has not come to the row's
- * place. See docs/protocols/node_restart.md. */
+/* In chain: a replica whose rows are still being copied does nothing, the copy has not come to the
+ * row's place. See docs/protocols/node_restart.md. */
 #define CHAIN_SKIP (1u << 30)
-/* The primary had the row; an insert: its transaction has deleted it. */
+/* In chain: the primary had the row; of an insert: its transaction has deleted it. */
 #define CHAIN_AGAIN    (1u << 31)
 #define ROW_NOT_CHOSEN 0xFFFFFFFFu /* row_page and row_slot when there is no row yet. */
 
@@ -105,7 +106,7 @@ struct fire_copy_ord {
     uint32_t tc_op;
     uint32_t transid1;
     uint32_t transid2;
-    uint32_t operation; /* enum key_operation: what has become of it. */
+    uint32_t operation; /* enum key_operation: what has become of the row. */
 };
 SIGNAL_STRUCT(fire_copy_ord, 4);
 
@@ -133,7 +134,7 @@ SIGNAL_STRUCT(lqhkeyref, 6);
 #define TRAIN_ENTRIES_MAX 64u
 
 struct train_entry {
-    uint32_t op; /* Record at the receiver. */
+    uint32_t op; /* Operation record at the receiver. */
     uint32_t tc_op;
     uint32_t transid1;
 };

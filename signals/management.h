@@ -12,7 +12,7 @@
  */
 struct event_rep {
     uint32_t type;
-    uint32_t node; /* Where it happened; filled in by CMVMI. */
+    uint32_t node; /* Node where it happened; filled in by CMVMI. */
     uint32_t data[12];
 };
 SIGNAL_STRUCT(event_rep, 14);
@@ -93,12 +93,12 @@ struct node_status_conf {
     struct node_mask connected; /* Clients and management servers linked to this node. */
     uint32_t start_percent;     /* As in NODE_STATE_REP. */
     uint32_t start_left_s;
-    uint32_t arbit_state; /* enum arbit_state of arbit.h: as the node knows. */
+    uint32_t arbit_state; /* enum arbit_state of arbit.h, as far as the node knows. */
     uint32_t arbit_node;  /* 0 = none. */
     uint32_t single_user; /* Client that may work alone, 0 = all may. */
-    uint32_t generation;  /* Of the configuration that it runs with. */
+    uint32_t generation;  /* Generation of the configuration that the node runs with. */
     uint32_t slow;        /* 1: the members have found it slow (pace.md). */
-    uint32_t digest;      /* That content has this one; 0: it is not told. */
+    uint32_t digest;      /* Digest of that configuration's content; 0: it is not told. */
 };
 SIGNAL_STRUCT(node_status_conf, 24);
 
@@ -125,8 +125,8 @@ struct ldm_memory_req {
 SIGNAL_STRUCT(ldm_memory_req, 2);
 struct ldm_memory_conf {
     uint32_t sender_data;
-    uint32_t next;
-    uint32_t row_pages; /* Of the fragments looked at in this step. */
+    uint32_t next;      /* Position to go on with; 0 = that was all. */
+    uint32_t row_pages; /* Pages that hold rows in the fragments looked at in this step. */
 };
 SIGNAL_STRUCT(ldm_memory_conf, 3);
 
@@ -144,23 +144,23 @@ struct disk_report_conf {
     uint32_t sender_data;
     uint32_t diskless;
     uint32_t parts;
-    uint32_t gci;       /* Commits have this one now. */
-    uint32_t durable;   /* Newest that survives the loss of the cluster. */
-    uint32_t lcp_state; /* enum lcp_report_state */
-    uint32_t lcp_id;    /* Under way; 0 = none. */
-    uint32_t lcp_ms;    /* For so long. */
-    uint32_t last_id;   /* Completed; 0 = none since the node started. */
-    uint32_t last_age_ms;
-    uint32_t last_ms; /* How long it took. */
+    uint32_t gci;         /* GCI that commits have now. */
+    uint32_t durable;     /* Newest GCI that survives the loss of the cluster. */
+    uint32_t lcp_state;   /* enum lcp_report_state */
+    uint32_t lcp_id;      /* Local checkpoint under way; 0 = none. */
+    uint32_t lcp_ms;      /* Milliseconds since it began. */
+    uint32_t last_id;     /* Last completed one; 0 = none since the node started. */
+    uint32_t last_age_ms; /* Milliseconds since it was completed. */
+    uint32_t last_ms;     /* Milliseconds that it took. */
     uint32_t last_fragments;
-    uint32_t last_failed;
+    uint32_t last_failed; /* Fragments that keep their former checkpoint. */
     uint32_t last_kbytes;
 };
 SIGNAL_STRUCT(disk_report_conf, 14);
 enum lcp_report_state {
     LCP_REPORT_IDLE = 0,
     LCP_REPORT_WRITING,
-    LCP_REPORT_WAITING, /* For its last GCI to become durable. */
+    LCP_REPORT_WAITING, /* It waits for its last GCI to become durable. */
     LCP_REPORT_CLEANING /* Replaced files are removed. */
 };
 
@@ -182,13 +182,13 @@ SIGNAL_STRUCT(thread_report_conf, 2);
 #define THREAD_NAME_BYTES 8u
 #define THREAD_USES_MAX   96u
 struct thread_use {
-    uint32_t name[THREAD_NAME_BYTES / 4u]; /* Padded with zero bytes, one at least. */
-    uint32_t at[2];                        /* When, since the process began. Low word, high word. */
-    uint32_t user[2];                      /* On a CPU, as the operating system counts, */
-    uint32_t system[2];                    /* and in its kernel. */
-    uint32_t work[2];                      /* As the thread measures: at work, */
-    uint32_t spin[2];                      /* looking for some, */
-    uint32_t sleep[2];                     /* asleep. "process": all three 0. */
+    uint32_t name[THREAD_NAME_BYTES / 4u]; /* Name, padded with zero bytes, one at least. */
+    uint32_t at[2];     /* Time of the report since the process began. Low word, high word. */
+    uint32_t user[2];   /* Time on a CPU outside of the kernel, as the operating system counts. */
+    uint32_t system[2]; /* Time on a CPU in the kernel, as the operating system counts. */
+    uint32_t work[2];   /* Time at work, as the thread measures; 0 for "process". */
+    uint32_t spin[2];   /* Time spent looking for work, the same. */
+    uint32_t sleep[2];  /* Time asleep, the same. */
 };
 SIGNAL_STRUCT(thread_use, 14);
 
@@ -215,13 +215,13 @@ SIGNAL_STRUCT(lcp_status_conf, 12);
 
 /*
  * Stop or restart this node; sent to CMVMI, which hands it to NDBCNTR. Flags below. CONF when
- * accepted (the node then goes through the stop levels and its process ends); REF with 5027, 5028,
- * 5063 ... when refused.
+ * accepted (the node then goes through the stop levels and its process ends); REF when refused,
+ * with ERR_MGM_SYSTEM_STOPPING, ERR_MGM_WOULD_STOP_CLUSTER, ERR_MGM_STARTING or another error.
  */
 struct stop_req {
     uint32_t sender_data;
     uint32_t flags;
-    uint32_t client_ref; /* Filled in by CMVMI: who gets the answer. 0 from a client. */
+    uint32_t client_ref; /* Who gets the answer, filled in by CMVMI; 0 from a client. */
 };
 SIGNAL_STRUCT(stop_req, 3);
 #define STOP_SYSTEM   1u /* All data nodes are stopping: the last of a node group may go too. */
@@ -241,12 +241,13 @@ struct stop_ref {
 SIGNAL_STRUCT(stop_ref, 2);
 
 /* Single user mode for the client `node`, or its end (0); to the president's CMVMI, which hands it
- * to NDBCNTR. CONF when no other client has anything under way; REF with 5063, 299, 5065 (something
- * else was ordered meanwhile), or 5005: ask the president, or again. */
+ * to NDBCNTR. CONF when no other client has anything under way. REF with ERR_MGM_STARTING,
+ * ERR_MGM_NODE_STOPPING, ERR_MGM_NOT_API, ERR_SINGLE_USER_MODE, ERR_MGM_SINGLE_REPLACED (something
+ * else was ordered meanwhile), or ERR_MGM_SEND: ask the president, or again. */
 struct single_user_req {
     uint32_t sender_data;
     uint32_t node;
-    uint32_t client_ref; /* Filled in by CMVMI. 0 from a client. */
+    uint32_t client_ref; /* Who gets the answer, filled in by CMVMI; 0 from a client. */
 };
 SIGNAL_STRUCT(single_user_req, 3);
 struct single_user_conf {

@@ -10,7 +10,7 @@
  * dynamic id that it has joined with, which is greater.
  */
 #define PLACE_SLOW  1u
-#define ORDER_NODES 4u /* REPLICAS_MAX: of one node group. */
+#define ORDER_NODES 4u /* Nodes of one node group: REPLICAS_MAX. */
 
 /* Who gets which place; the rest is 0. */
 struct order_places {
@@ -18,7 +18,7 @@ struct order_places {
     uint32_t place[ORDER_NODES];
 };
 
-/* A change: the failure number at the president that has begun it, then counted. */
+/* Number of a change: the failure number at the president that has begun it, then a count. */
 struct order_no {
     uint32_t failure_no;
     uint32_t count;
@@ -74,7 +74,7 @@ struct order_state_conf {
 SIGNAL_STRUCT(order_state_conf, 12);
 
 /*
- * Of a member:
+ * States of a member:
  *   ORDER_IDLE --PREPARE--> ORDER_HOLDING --DECIDE--> ORDER_DECIDED --RELEASE--> ORDER_IDLE
  *                                 +-------ABORT--------------------------------> ORDER_IDLE
  */
@@ -95,7 +95,7 @@ struct order_hold_end_ord {
     struct order_no no;
 };
 SIGNAL_STRUCT(order_hold_end_ord, 2);
-/* To DICT too. */
+/* The places from now on; DICT of the node gets them too. */
 struct order_places_rep {
     struct order_places places;
 };

@@ -7,7 +7,7 @@
 /*
  * Client to a TC: to the coordinator while it is linked to it, else to any. That one passes it on
  * to the TC that has taken over (with client_ref), and the answer back. Prio B. A temporary error
- * in REF: it is not decided yet, or not to be asked here; 4009: it is too long ago.
+ * in REF: it is not decided yet, or not to be asked here; ERR_CLUSTER_FAILURE: it is too long ago.
  */
 struct outcome_req {
     uint32_t sender_data;
@@ -15,7 +15,8 @@ struct outcome_req {
     uint32_t transid1;
     uint32_t transid2;
     uint32_t tc_ref; /* The coordinator. */
-    uint32_t age_ms; /* So long ago the transaction began, or longer; when it is answered, too. */
+    /* Milliseconds: the transaction began at most so long before the answer comes. */
+    uint32_t age_ms;
 };
 SIGNAL_STRUCT(outcome_req, 6);
 struct outcome_conf {
@@ -23,8 +24,8 @@ struct outcome_conf {
     uint32_t client_ref;
     uint32_t transid1;
     uint32_t transid2;
-    uint32_t committed; /* 0: it was not, and never will be. */
-    uint32_t gci_hi;    /* Of the commit. */
+    uint32_t committed; /* 1: it was committed; 0: it was not, and never will be. */
+    uint32_t gci_hi;    /* Epoch of the commit. */
     uint32_t gci_lo;
 };
 SIGNAL_STRUCT(outcome_conf, 7);
@@ -49,7 +50,7 @@ struct outcome_ask_conf {
     uint32_t sender_data;
     uint32_t instances; /* LQHs of the sender's node. */
     uint32_t committed;
-    uint32_t covers; /* It would know of a commit of the last age_ms. */
+    uint32_t covers; /* 1: the sender would know of a commit of the last age_ms. */
     uint32_t gci_hi;
     uint32_t gci_lo;
 };

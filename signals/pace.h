@@ -4,14 +4,14 @@
 #pragma once
 #include "signals/gsn.h"
 
-/* So many other members does each one ask: the next ones in the ring. */
+/* Each member asks so many others: the next ones in the ring. */
 #define PACE_PEERS 7u
 
 /* QMGR to QMGR, priority A. Words of another incarnation, and of nodes that are no members, are
  * dropped. */
 struct pace_ask_rep {
     uint32_t incarnation;
-    uint32_t number; /* Comes back in the answer. */
+    uint32_t number; /* Number of the question; the answer has it too. */
 };
 SIGNAL_STRUCT(pace_ask_rep, 2);
 struct pace_answer_rep {
@@ -24,8 +24,8 @@ SIGNAL_STRUCT(pace_answer_rep, 3);
 /* What one node sees of others; node 0: the rest is empty. */
 struct pace_row {
     uint32_t node[PACE_PEERS];
-    uint32_t reach_ms[PACE_PEERS];  /* There and back. */
-    uint32_t inside_ms[PACE_PEERS]; /* As they say themselves. */
+    uint32_t reach_ms[PACE_PEERS];  /* Milliseconds there and back. */
+    uint32_t inside_ms[PACE_PEERS]; /* How late things are inside them, as they say. */
 };
 
 /* To the president, after each round of questions. */
@@ -39,7 +39,7 @@ SIGNAL_STRUCT(pace_row_rep, 22);
 struct pace_slow_rep {
     uint32_t incarnation;
     struct node_mask slow;
-    struct node_mask aside; /* Those of them that others of their node group can stand in for. */
+    struct node_mask aside; /* Slow nodes that others of their node group can stand in for. */
 };
 SIGNAL_STRUCT(pace_slow_rep, 17);
 

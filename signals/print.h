@@ -14,7 +14,7 @@ struct signal_field {
 struct signal_shape {
     const char *name;
     uint32_t gsn;
-    uint32_t words; /* Of the struct. */
+    uint32_t words; /* Words of the struct. */
     uint32_t sections_min;
     uint32_t sections_max;
     uint32_t senders; /* enum sender_class, or'ed. */

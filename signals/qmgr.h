@@ -13,9 +13,9 @@
 /* NDBCNTR to its QMGR, before phase 1 of a node that stands aside: what it knows of the newest
  * data, though it cannot bring it (restart.md). GCI 0: nothing. */
 struct cm_known_ord {
-    uint32_t incarnation; /* Of the data, */
-    uint32_t gci;
-    struct node_mask members; /* and those who had it. */
+    uint32_t incarnation;     /* Incarnation of the newest data. */
+    uint32_t gci;             /* Newest GCI of that data; 0: nothing is known. */
+    struct node_mask members; /* Nodes that took part in that incarnation. */
 };
 SIGNAL_STRUCT(cm_known_ord, 10);
 
@@ -29,10 +29,10 @@ struct cm_regreq {
     uint32_t version;          /* NDB_VERSION of the sender. */
     uint32_t fixed;            /* Digest of what all must have alike in their configuration. */
     uint32_t candidate;        /* Lowest node id that it sees, itself included. */
-    uint32_t has_data;         /* Files that the cluster can come back from: enum cm_data. */
+    uint32_t has_data;         /* enum cm_data: files that the cluster can come back from. */
     struct node_mask linked;   /* Data nodes to which it has a link. */
-    uint32_t aside;            /* It takes no part in a start: it comes when the others run. */
-    struct cm_known_ord known; /* Aside: by which what the others have is judged. */
+    uint32_t aside;            /* 1: it takes no part in a start: it comes when the others run. */
+    struct cm_known_ord known; /* If `aside`: what the data of others is judged by. */
 };
 SIGNAL_STRUCT(cm_regreq, 24);
 
@@ -40,12 +40,12 @@ struct cm_regconf { /* From the president: the join has begun. */
     uint32_t attempt;
     uint32_t incarnation;
     uint32_t president;
-    uint32_t dynamic_id;       /* The joiner's: its place in the ring. */
-    struct node_mask members;  /* So far, without the joiner. */
+    uint32_t dynamic_id;       /* The joiner's dynamic id: its place in the ring. */
+    struct node_mask members;  /* Members so far, without the joiner. */
     struct node_mask expected; /* The start is complete when all of these are members; in a running
                                   cluster the members that are started: others come back too. */
-    uint32_t running;          /* The cluster is started, the joiner comes back alone... */
-    uint32_t failure_no;       /* ...behind so many failures. */
+    uint32_t running;          /* 1: the cluster is started, the joiner comes back alone. */
+    uint32_t failure_no;       /* Failures that the members have seen. */
 };
 SIGNAL_STRUCT(cm_regconf, 22);
 
@@ -56,15 +56,17 @@ enum cm_ref_cause {
     CM_REF_VERSION = 4,
     CM_REF_GENERATION = 5,
     CM_REF_NOT_IN_CONFIG = 6,
-    CM_REF_RUNNING = 7,     /* The cluster runs without this node, and it cannot come in now: before
+    CM_REF_RUNNING = 7, /* The cluster runs without this node, and it cannot come in now: before
                                the next start, unless the cluster survives failures. */
-    CM_REF_SINGLE_USER = 8, /* In single user mode nobody comes back (2314); ask again. */
+    /* Nobody comes back in single user mode (the log says 2314); ask again. */
+    CM_REF_SINGLE_USER = 8,
     CM_REF_GROUP = 9 /* Another node of the same node group (`candidate`) comes back first. */
 };
 struct cm_regref {
     uint32_t attempt;
-    uint32_t cause;     /* enum cm_ref_cause */
-    uint32_t candidate; /* 0: it does not start yet or stands aside. */
+    uint32_t cause; /* enum cm_ref_cause */
+    /* Node that the sender would follow; 0: it does not start yet or stands aside. */
+    uint32_t candidate;
     uint32_t president; /* 0 = none. */
 };
 SIGNAL_STRUCT(cm_regref, 4);
@@ -103,7 +105,8 @@ struct cm_add_req {
     uint32_t phase;
     uint32_t node;
     uint32_t dynamic_id;
-    uint32_t failure_no; /* The president's: a member that is not there yet does not confirm. */
+    /* The president's failure number: a member that is not there yet does not confirm. */
+    uint32_t failure_no;
 };
 SIGNAL_STRUCT(cm_add_req, 5);
 struct cm_add_conf {
@@ -124,7 +127,7 @@ SIGNAL_STRUCT(cm_heartbeat, 1);
  * will not go on: it does not count when the others ask whether they may. */
 struct cm_leave_rep {
     uint32_t incarnation;
-    uint32_t stops;
+    uint32_t stops; /* 1: the sender stops; 0: it joins anew. */
 };
 SIGNAL_STRUCT(cm_leave_rep, 2);
 
@@ -132,7 +135,7 @@ SIGNAL_STRUCT(cm_leave_rep, 2);
  * when all others do. */
 struct cm_counted_rep {
     uint32_t incarnation;
-    uint32_t dynamic_id; /* Of the receiver. */
+    uint32_t dynamic_id; /* The receiver's dynamic id. */
 };
 SIGNAL_STRUCT(cm_counted_rep, 2);
 
@@ -153,10 +156,10 @@ SIGNAL_STRUCT(cm_stop_ord, 1);
 struct members_rep {
     uint32_t incarnation;
     uint32_t president;
-    uint32_t dynamic_id; /* Own. */
+    uint32_t dynamic_id; /* The own node's dynamic id. */
     struct node_mask members;
-    uint32_t running;           /* The cluster is started, this node comes back. */
+    uint32_t running;           /* 1: the cluster is started, this node comes back. */
     uint32_t failure_no;        /* Failures that this incarnation has seen. */
-    struct node_mask newcomers; /* Running: members that are not started, this one too. */
+    struct node_mask newcomers; /* With `running`: members that are not started, this one too. */
 };
 SIGNAL_STRUCT(members_rep, 21);

@@ -12,15 +12,15 @@
 /* Makes the files anew, or opens those that are there. */
 struct redo_open_req {
     uint32_t sender_data;
-    uint32_t create;
+    uint32_t create; /* 1: makes the files anew; 0: opens those that are there. */
     uint32_t others; /* Other nodes have the rows: what is wrong with the files is told with
                         RECOVER_REF, until RECOVER_CONF. */
-    uint32_t life; /* Of files that are made: a random number, of which the log keeps some bits. */
+    uint32_t life;   /* Random number for files that are made; the log keeps some bits of it. */
 };
 SIGNAL_STRUCT(redo_open_req, 4);
 struct redo_open_conf {
     uint32_t sender_data;
-    uint32_t megabytes; /* Of all files. */
+    uint32_t megabytes; /* MB of all files of the log. */
 };
 SIGNAL_STRUCT(redo_open_conf, 2);
 
@@ -41,9 +41,9 @@ struct redo_start_req {
 SIGNAL_STRUCT(redo_start_req, 6);
 struct redo_start_conf {
     uint32_t sender_data;
-    uint32_t applied_lo;
+    uint32_t applied_lo; /* Records that were applied. */
     uint32_t applied_hi;
-    uint32_t skipped_lo; /* Older than start_gci, or never happened. */
+    uint32_t skipped_lo; /* Records left out: older than start_gci, or never happened. */
     uint32_t skipped_hi;
 };
 SIGNAL_STRUCT(redo_start_conf, 5);
@@ -62,20 +62,20 @@ SIGNAL_STRUCT(redo_status_req, 1);
 #define REDO_STATUS_HINT 0xFFFFFFFFu /* To DIH, not asked for: operations are being held back. */
 struct redo_status_conf {
     uint32_t sender_data;
-    uint32_t state;   /* enum redo_state of blocks/dblqh/redo/redo_log.h; 0 = closed, or diskless. */
-    uint32_t percent; /* Of opening or replaying. */
-    uint32_t fill;    /* Percent of the files. */
-    uint32_t files;
-    uint32_t file_blocks; /* Of 4 KB. */
+    uint32_t state;       /* enum redo_state of blocks/dblqh/redo_log.h; 0 = closed, or diskless. */
+    uint32_t percent;     /* Percent of opening or replaying that is done. */
+    uint32_t fill;        /* Percent of the files that is in use. */
+    uint32_t files;       /* Files of the log. */
+    uint32_t file_blocks; /* Blocks of 4 KB in each file. */
     uint32_t head_file;
     uint32_t head_block;
     uint32_t tail_file;
     uint32_t delayed; /* Operations held back now. */
     uint32_t lsn_lo;  /* Last page that is durable, without the log's life. */
     uint32_t lsn_hi;
-    uint32_t records_lo;
+    uint32_t records_lo; /* Records written since the start. */
     uint32_t records_hi;
-    uint32_t bytes_lo; /* Written since the start. */
+    uint32_t bytes_lo; /* Bytes written since the start. */
     uint32_t bytes_hi;
 };
 SIGNAL_STRUCT(redo_status_conf, 16);
@@ -92,19 +92,19 @@ struct recover_req {
     uint32_t incarnation;
     uint32_t lsn_lo; /* Log page known to have been durable; 0 = not known. */
     uint32_t lsn_hi;
-    uint32_t running;   /* The cluster runs: pages of the same incarnation are this node's own. */
-    uint32_t lsn_older; /* That page was the end of an older GCI: more was durable. */
+    uint32_t running; /* 1: the cluster runs, pages of the same incarnation are this node's own. */
+    uint32_t lsn_older; /* 1: that page was the end of an older GCI, more was durable. */
 };
 SIGNAL_STRUCT(recover_req, 7);
 struct recover_conf {
     uint32_t sender_data;
-    uint32_t fragments; /* Of which a checkpoint was read. */
-    uint32_t rows_lo;   /* Read from checkpoints. */
+    uint32_t fragments; /* Fragments of which a checkpoint was read. */
+    uint32_t rows_lo;   /* Rows read from checkpoints. */
     uint32_t rows_hi;
-    uint32_t kbytes;     /* The same; compressed. */
-    uint32_t applied_lo; /* Records of the log. */
+    uint32_t kbytes;     /* KB read from checkpoints, compressed. */
+    uint32_t applied_lo; /* Records of the log that were applied. */
     uint32_t applied_hi;
-    uint32_t skipped_lo; /* Older than any checkpoint, or never happened. */
+    uint32_t skipped_lo; /* Records left out: older than any checkpoint, or never happened. */
     uint32_t skipped_hi;
     uint32_t restore_ms;
     uint32_t replay_ms;
@@ -115,15 +115,15 @@ SIGNAL_STRUCT(recover_conf, 11);
  * The log says which and why. Nothing more comes from this instance. */
 struct recover_ref {
     uint32_t sender_data;
-    uint32_t code; /* With which the node would have ended. */
+    uint32_t code; /* Exit code with which the node would have ended. */
 };
 SIGNAL_STRUCT(recover_ref, 2);
 
-/* Meanwhile to the same, at most a few per second. */
+/* Meanwhile to the sender of RECOVER_REQ, at most a few per second. */
 enum recover_step { RECOVER_CHECKPOINTS = 1, RECOVER_LOG = 2 };
 struct recover_rep {
     uint32_t sender_data;
     uint32_t step;    /* enum recover_step */
-    uint32_t percent; /* Of the step, by bytes. */
+    uint32_t percent; /* Percent of the step that is done, by bytes. */
 };
 SIGNAL_STRUCT(recover_rep, 3);

@@ -28,11 +28,11 @@ SIGNAL_STRUCT(node_joined_rep, 5);
 struct node_include_req {
     uint32_t sender_data;
     uint32_t node; /* P. */
-    uint32_t rank; /* P's. */
+    uint32_t rank; /* P's rank. */
     uint32_t failure_no;
     uint32_t president;
     struct node_mask alive; /* Started nodes and others that are included, without P. */
-    uint32_t gci;           /* LQH has all rows as they were at the end of this GCI; 0 = none. */
+    uint32_t gci; /* LQH has all rows as they were at the end of this GCI; 0 = it has none. */
 };
 SIGNAL_STRUCT(node_include_req, 14);
 struct node_include_conf {
@@ -57,7 +57,7 @@ SIGNAL_STRUCT(node_include_rep, 11);
 struct lqh_include_rep {
     uint32_t node; /* P. */
     uint32_t rank;
-    uint32_t failure_no; /* Of NODE_INCLUDE_REP: a later loss of P counts more. */
+    uint32_t failure_no; /* Failure number of NODE_INCLUDE_REP: a later loss of P counts more. */
     uint32_t instances;  /* TCs of the sender's node. */
 };
 SIGNAL_STRUCT(lqh_include_rep, 4);
@@ -84,8 +84,9 @@ struct copy_start_req {
     uint32_t sender_data;
 };
 SIGNAL_STRUCT(copy_start_req, 1);
-/* Of rows: those that P had from its files, those of them that it keeps, those that it did not find
- * at the others, and those that it got from them. */
+/* Numbers of rows: `own`, those that P had from its files; `copied`, those that it got from the
+ * others; `kept`, own ones that it keeps; `removed`, own ones that it did not find at the others.
+ */
 struct copy_rows {
     uint32_t own_lo;
     uint32_t own_hi;
@@ -111,14 +112,14 @@ static inline struct copy_rows copy_rows_of(uint64_t own, uint64_t copied, uint6
 struct copy_start_conf {
     uint32_t sender_data;
     struct copy_rows rows;
-    uint32_t bytes_lo; /* Copied. */
+    uint32_t bytes_lo; /* Bytes of the rows that were copied. */
     uint32_t bytes_hi;
 };
 SIGNAL_STRUCT(copy_start_conf, 11);
-/* The way back, about once a second. */
+/* P's DICT to its NDBCNTR, about once a second: how far the copy is. */
 struct copy_progress_rep {
     uint32_t percent;
-    uint32_t left_s; /* Estimated, 0 = not known. */
+    uint32_t left_s; /* Seconds that the rest will take, estimated; 0 = not known. */
 };
 SIGNAL_STRUCT(copy_progress_rep, 2);
 
@@ -134,7 +135,7 @@ struct copy_table_conf {
     uint32_t sender_data;
     uint32_t table_id;
     struct copy_rows rows;
-    uint32_t bytes_lo; /* Copied. */
+    uint32_t bytes_lo; /* Bytes of the rows that were copied. */
     uint32_t bytes_hi;
 };
 SIGNAL_STRUCT(copy_table_conf, 12);

@@ -15,23 +15,26 @@
  */
 struct scan_tabreq {
     uint32_t tc_connect;
-    uint32_t api_scan; /* Client's; comes back in all answers and in TRANSID_AI.api_op. */
+    /* The client's record; comes back in all answers and in TRANSID_AI.api_op. */
+    uint32_t api_scan;
     uint32_t table_id;
     uint32_t schema_version;
     uint32_t request_info;
-    uint32_t batch_rows;  /* Per fragment; 0 = node's default. Both 0: batches grow. */
-    uint32_t batch_bytes; /* Per fragment; 0 = node's default. */
+    /* Rows per fragment and batch; 0 = the node's default. Both 0: batches grow. */
+    uint32_t batch_rows;
+    uint32_t batch_bytes; /* Bytes per fragment and batch; 0 = the node's default. */
     uint32_t parallelism; /* Fragments at a time; 0 = all. */
     uint32_t transid1;
     uint32_t transid2;
     uint32_t limit; /* So many rows are enough; 0 = all. Some more may come: each fragment stops. */
 };
 SIGNAL_STRUCT(scan_tabreq, 11);
-/* Of a fully replicated table: all fragments, the copies too; not for ranges. Without it the rows
- * of each partition come from one of its fragments, and whoever names that may name any of them. */
+/* In request_info, for a fully replicated table: all fragments, the copies too; not for ranges.
+ * Without it the rows of each partition come from one of its fragments, and whoever names that may
+ * name any of them. */
 #define SCAN_COPIES (1u << 5)
-/* A fragment's last rows are followed by a batch without any, as in locking scans: no other
- * fragment begins before the client has asked for it. */
+/* In request_info: a fragment's last rows are followed by a batch without any, as in locking scans;
+ * no other fragment begins before the client has asked for it. */
 #define SCAN_TURNS (1u << 6)
 
 /*
@@ -65,11 +68,11 @@ struct fragment_figures {
     uint32_t rows_hi;
     uint32_t commits_lo; /* Rows changed by commits since this node began to serve the fragment. */
     uint32_t commits_hi;
-    uint32_t page_bytes;
-    uint32_t fixed_pages;  /* Pages of fixed parts, */
-    uint32_t var_pages;    /* of variable parts, */
-    uint32_t index_pages;  /* of the hash index. */
-    uint32_t var_bytes_lo; /* In use in the variable parts' pages. */
+    uint32_t page_bytes;   /* Bytes of a page. */
+    uint32_t fixed_pages;  /* Pages of fixed parts of rows. */
+    uint32_t var_pages;    /* Pages of variable parts of rows. */
+    uint32_t index_pages;  /* Pages of the hash index. */
+    uint32_t var_bytes_lo; /* Bytes in use in the pages of variable parts. */
     uint32_t var_bytes_hi;
 };
 SIGNAL_STRUCT(fragment_figures, 10);
@@ -105,7 +108,7 @@ struct scan_fragconf {
     uint32_t tc_frag;
     uint32_t transid1;
     uint32_t transid2;
-    uint32_t lqh_scan; /* For SCAN_FRAG_NEXTREQ; REF_NONE when done. */
+    uint32_t lqh_scan; /* Record for SCAN_FRAG_NEXTREQ; REF_NONE when done. */
     uint32_t rows;
     uint32_t flags; /* SCAN_FRAG_DONE: no more rows, or closed. */
 };

@@ -21,15 +21,15 @@ enum schema_operation {
     SCHEMA_DROP_TABLE = 2,
     SCHEMA_CREATE_INDEX = 3,
     SCHEMA_DROP_INDEX = 4,
-    SCHEMA_RENAME = 5,   /* Of a table or a column. */
+    SCHEMA_RENAME = 5,   /* A table or a column gets another name. */
     SCHEMA_TRUNCATE = 6, /* A new table takes a table's place. */
     SCHEMA_ADD_COLUMN = 7,
-    SCHEMA_DROP_UNIQUE = 8,   /* A unique index of a table that stays; */
-    SCHEMA_CREATE_UNIQUE = 9, /* or of one that is in use. */
+    SCHEMA_DROP_UNIQUE = 8,   /* A unique index of a table that stays is dropped. */
+    SCHEMA_CREATE_UNIQUE = 9, /* A table in use gets a unique index. */
     SCHEMA_OPERATIONS
 };
 
-/* Of a table that stays in use: docs/protocols/online.md. */
+/* Does the operation change a table that stays in use? See docs/protocols/online.md. */
 static inline bool schema_alters(uint32_t operation)
 {
     return operation == SCHEMA_CREATE_INDEX || operation == SCHEMA_DROP_INDEX ||
@@ -49,9 +49,10 @@ struct schema_prepare_req {
     uint32_t operation; /* enum schema_operation */
     uint32_t table_id;
     uint32_t version;
-    uint32_t object; /* CREATE_INDEX, DROP_INDEX: its id in the definition; RENAME: 0 the table,
-                        else 1 + the column's id; ADD_COLUMN: how many there are then; TRUNCATE: the
-                        table that goes; CREATE_UNIQUE, DROP_UNIQUE: the table that the index is. */
+    /* CREATE_INDEX, DROP_INDEX: the index's id; RENAME: 0 the table, else 1 + the column's id;
+     * ADD_COLUMN: how many columns there are then; TRUNCATE: the table that goes; CREATE_UNIQUE,
+     * DROP_UNIQUE: the table that the index is. */
+    uint32_t object;
 };
 SIGNAL_STRUCT(schema_prepare_req, 5);
 struct schema_prepare_conf {
@@ -64,7 +65,8 @@ struct schema_prepare_ref {
 };
 SIGNAL_STRUCT(schema_prepare_ref, 2);
 
-/* From a node to the master while CREATE_INDEX is being prepared: so many rows of so many. */
+/* From a node to the master while CREATE_INDEX is being prepared: how many rows have been gone
+ * through, and how many there are. */
 struct schema_build_rep {
     uint32_t trans_id;
     uint32_t rows_lo;
@@ -96,13 +98,13 @@ enum schema_step {
     SCHEMA_STEP_ABORT = 6,
     SCHEMA_STEP_COMPLETE = 7,
     SCHEMA_STEP_WRITE = 8,
-    SCHEMA_STEP_LOOSE = 9,   /* Of a unique index: its entries refuse nothing any more. */
-    SCHEMA_STEP_FORGET = 10, /* No instance has it, or an operation on its entries. */
+    SCHEMA_STEP_LOOSE = 9,   /* Entries of a unique index refuse nothing any more. */
+    SCHEMA_STEP_FORGET = 10, /* No instance has the index, or an operation on its entries. */
     /* A unique index comes to a table in use. */
     SCHEMA_STEP_RESERVE = 11, /* The schema file has used up the version of the index's table. */
-    SCHEMA_STEP_DELETES = 12, /* Rows fire for keys that they give up, */
-    SCHEMA_STEP_FIRES = 13,   /* for all changes. Then the master's TRIX fills the index. */
-    SCHEMA_STEP_STRICT = 14,  /* Each row has its entry. */
+    SCHEMA_STEP_DELETES = 12, /* Rows fire for keys that they give up. */
+    SCHEMA_STEP_FIRES = 13, /* Rows fire for all changes; then the master's TRIX fills the index. */
+    SCHEMA_STEP_STRICT = 14, /* Each row has its entry. */
 };
 
 /* The rounds of an operation one after the other, 0, those of its way back, 0. */
@@ -181,7 +183,7 @@ static inline uint32_t schema_step_after(uint32_t operation, uint32_t step)
     return *at == 0 ? 0 : at[1];
 }
 
-/* Does each node write its schema files? */
+/* Does each node write its schema files in this round? */
 static inline bool schema_step_writes(uint32_t step)
 {
     return step == SCHEMA_STEP_WRITE || step == SCHEMA_STEP_RESERVE;
@@ -217,12 +219,12 @@ struct schema_takeover_req {
 SIGNAL_STRUCT(schema_takeover_req, 1);
 struct schema_takeover_conf {
     uint32_t failure_no;
-    uint32_t active; /* 0: none here; the rest counts only otherwise. */
+    uint32_t active; /* 0: there is no transaction here, the rest does not count. */
     uint32_t trans_id;
     uint32_t operation;
-    uint32_t table_id; /* 0: refused. */
+    uint32_t table_id; /* The table; 0: the prepare of a new one was refused. */
     uint32_t step;     /* enum schema_step, begun or done; 0 = prepare */
-    uint32_t done;     /* 0: the step is under way, or the prepare was refused. */
+    uint32_t done;     /* 1: the step is done; 0: it is under way, or the prepare was refused. */
 };
 SIGNAL_STRUCT(schema_takeover_conf, 7);
 
@@ -245,7 +247,7 @@ SIGNAL_STRUCT(schema_info_conf, 4);
 struct schema_written_ord {
     uint32_t sequence_lo;
     uint32_t sequence_hi;
-    uint32_t changed; /* A change of the schema: they are written at once. */
+    uint32_t changed; /* 1: the schema has changed, the system files are written at once. */
 };
 SIGNAL_STRUCT(schema_written_ord, 3);
 

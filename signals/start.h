@@ -41,14 +41,15 @@ enum start_type {
 /* NDBCNTR to QMGR, CMVMI, DICT and every TC instance: the node's state has changed. Priority A. */
 struct node_state_rep {
     uint32_t start_level;     /* enum start_level of api_reg.h. */
-    uint32_t start_phase;     /* Last completed. */
+    uint32_t start_phase;     /* Last start phase that was completed. */
     uint32_t master;          /* President's node id, 0 = none yet. */
     struct node_mask started; /* Data nodes known to be started, this one included. */
     uint32_t start_type;      /* enum start_type; known from phase 2 on. */
-    uint32_t start_percent;   /* Of reading the data back (phase 4); 100 afterwards. */
-    uint32_t start_left_s;    /* Seconds that this will take, estimated; 0 = not known. */
-    uint32_t taken_no;        /* All that failures up to this one left here has been dealt with. */
-    uint32_t single_user;     /* Only this client node may begin something new; 0 = all may. */
+    /* Percent of the data that has been read back (phase 4); 100 afterwards. */
+    uint32_t start_percent;
+    uint32_t start_left_s; /* Seconds that reading will take, estimated; 0 = not known. */
+    uint32_t taken_no;     /* What failures up to this one left here has been dealt with. */
+    uint32_t single_user;  /* The only client node that may begin something new; 0 = all may. */
 };
 SIGNAL_STRUCT(node_state_rep, 16);
 
@@ -103,9 +104,9 @@ SIGNAL_STRUCT(api_failconf, 2);
 
 /* QMGR to DIH and NDBCNTR: data nodes have failed. */
 struct node_failrep {
-    uint32_t failure_no; /* 1, 2, ... the same in all that go on; 0: nobody is started yet. */
-    uint32_t verdict;    /* 0: go on. Else this part may not, and the exit code says why. */
-    uint32_t president;  /* Among those that are left. */
+    uint32_t failure_no; /* 1, 2, ... the same on all nodes that go on; 0: nobody is started yet. */
+    uint32_t verdict;    /* 0: this part goes on; else it may not, and the exit code says why. */
+    uint32_t president;  /* President among those that are left. */
     struct node_mask nodes;
 };
 SIGNAL_STRUCT(node_failrep, 11);

@@ -7,8 +7,8 @@
 /* NDBCNTR to DIH and all TC and LQH instances: data nodes are lost, and fenced. Prio A. */
 struct node_lost_rep {
     uint32_t failure_no;    /* 1, 2, ... the same order on all survivors. */
-    uint32_t president;     /* Among those that go on. */
-    struct node_mask nodes; /* Lost with this failure. */
+    uint32_t president;     /* President among those that go on. */
+    struct node_mask nodes; /* Nodes lost with this failure. */
     struct node_mask alive; /* Data nodes that go on, this one included. */
 };
 SIGNAL_STRUCT(node_lost_rep, 18);
@@ -23,8 +23,8 @@ SIGNAL_STRUCT(lqh_flush_rep, 2);
 /* LQH to the take-over TC: an operation of a lost TC. Prio B. */
 struct lqh_orphan_rep {
     uint32_t failure_no;
-    uint32_t pass;         /* 0, or that of the LQH_ORPHAN_REQ. */
-    uint32_t requested_by; /* 0, or its sender. */
+    uint32_t pass;         /* Pass of the LQH_ORPHAN_REQ that is answered; 0: none is. */
+    uint32_t requested_by; /* Sender of that request; 0: there is none. */
     uint32_t tc_ref;
     uint32_t tc_trans;
     uint32_t tc_op;
@@ -33,8 +33,8 @@ struct lqh_orphan_rep {
     uint32_t api_ref;
     uint32_t lqh_op;
     uint32_t nodes;     /* As in LQHKEYREQ. */
-    uint32_t committed; /* 0: prepared. */
-    uint32_t gci_hi;    /* Of the commit. */
+    uint32_t committed; /* 1: it is committed; 0: prepared. */
+    uint32_t gci_hi;    /* Epoch of the commit. */
     uint32_t gci_lo;
 };
 SIGNAL_STRUCT(lqh_orphan_rep, 14);
@@ -59,21 +59,21 @@ struct lqh_orphan_conf {
 SIGNAL_STRUCT(lqh_orphan_conf, 2);
 
 enum resolve_action {
-    RESOLVE_COMMIT = 1,   /* Keeps the lock of a backup. */
-    RESOLVE_COMPLETE = 2, /* What is committed. */
-    RESOLVE_ABORT = 3,    /* What is prepared, or waits. */
+    RESOLVE_COMMIT = 1,   /* Commits what is prepared; a backup keeps its lock. */
+    RESOLVE_COMPLETE = 2, /* Completes what is committed. */
+    RESOLVE_ABORT = 3,    /* Aborts what is prepared, or waits. */
 };
 
 /* TC to the LQH of one replica: end this operation in this way, if it is there. Prio B. */
 struct op_resolve_req {
     uint32_t failure_no;
-    uint32_t sender_data; /* Returned. */
+    uint32_t sender_data; /* Returned unchanged. */
     uint32_t action;      /* enum resolve_action */
-    uint32_t tc_ref;      /* Whose operation it is. */
+    uint32_t tc_ref;      /* TC whose operation it is. */
     uint32_t tc_op;
     uint32_t transid1;
-    uint32_t lqh_op; /* REF_NONE: found by tc_ref and tc_op. */
-    uint32_t gci_hi; /* COMMIT: its epoch. */
+    uint32_t lqh_op; /* Operation record; REF_NONE: it is found by tc_ref and tc_op. */
+    uint32_t gci_hi; /* RESOLVE_COMMIT: epoch of the commit. */
     uint32_t gci_lo;
 };
 SIGNAL_STRUCT(op_resolve_req, 9);

@@ -8,12 +8,12 @@
 /* A transaction record in one TC instance, kept by the client for many transactions after each
  * other. Prio B. */
 struct tcseizereq {
-    uint32_t sender_data; /* Client's, returned in every answer as api_connect. */
+    uint32_t sender_data; /* The client's record, returned in every answer as api_connect. */
 };
 SIGNAL_STRUCT(tcseizereq, 1);
 struct tcseizeconf {
     uint32_t sender_data;
-    uint32_t tc_connect; /* Use with the TC instance that sent this. */
+    uint32_t tc_connect; /* Record to be used with the TC instance that sent this. */
 };
 SIGNAL_STRUCT(tcseizeconf, 2);
 struct tcseizeref {
@@ -49,7 +49,7 @@ enum lock_mode { LOCK_SHARED = 0, LOCK_EXCLUSIVE = 1, LOCK_COMMITTED = 2 };
  *   6     EXECUTE: last of a batch, wants a TCKEYCONF
  *   7     COMMIT: and commit when the batch has succeeded
  *   8     IGNORE_ERROR: a refused operation leaves the transaction alive
- *   9     NOWAIT: a locked row is an error (635) instead of a wait
+ *   9     NOWAIT: a locked row is ERR_NOWAIT_LOCK instead of a wait
  *   10    DURABLE, with COMMIT: the answer waits until the commit's GCI is durable on all nodes
  *   11    PROGRAM: ATTRINFO begins with an interpreted program, see docs/protocols/program.md;
  *         not for inserts
@@ -93,7 +93,7 @@ static inline enum lock_mode key_lock_mode(uint32_t request_info)
  * Prio B. */
 struct tckeyreq {
     uint32_t tc_connect;
-    uint32_t api_op; /* Client's, returned in TRANSID_AI and TCKEYREF. */
+    uint32_t api_op; /* The client's record, returned in TRANSID_AI and TCKEYREF. */
     uint32_t table_id;
     uint32_t schema_version;
     uint32_t request_info;
@@ -183,9 +183,9 @@ struct tcrollbackrep {
     uint32_t transid1;
     uint32_t transid2;
     uint32_t error;
-    uint32_t api_op; /* The operation that caused it, REF_NONE (0) if none. */
-    /* UNIQUE_DUPLICATE (893): the unique index's table id; TC_OPERATIONS_LIMIT (234): so many
-       operations fit; TRANSACTION_TOO_BIG (261): so many changes; else 0. */
+    uint32_t api_op; /* The operation that caused it; REF_NONE: none did. */
+    /* ERR_UNIQUE_DUPLICATE: the unique index's table id; ERR_TC_OPERATIONS_LIMIT: so many
+     * operations fit; ERR_TRANSACTION_TOO_BIG: so many changes; else 0. */
     uint32_t error_data;
 };
 SIGNAL_STRUCT(tcrollbackrep, 6);
@@ -197,6 +197,6 @@ struct transid_ai {
     uint32_t transid1;
     uint32_t transid2;
     uint32_t rows;
-    uint32_t fragment_id; /* Scans: which fragment. */
+    uint32_t fragment_id; /* Fragment that the rows of a scan are from. */
 };
 SIGNAL_STRUCT(transid_ai, 5);

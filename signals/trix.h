@@ -14,7 +14,7 @@ struct build_indx_req {
     uint32_t sender_data;
     uint32_t table_id;
     uint32_t version;
-    uint32_t index_id; /* The index's table. */
+    uint32_t index_id; /* Number of the index's table. */
 };
 SIGNAL_STRUCT(build_indx_req, 4);
 struct build_indx_conf {
@@ -25,11 +25,11 @@ struct build_indx_conf {
 SIGNAL_STRUCT(build_indx_conf, 3);
 struct build_indx_ref {
     uint32_t sender_data;
-    uint32_t error; /* 893: two rows have the same key. */
+    uint32_t error; /* ERR_UNIQUE_DUPLICATE: two rows have the same key. */
 };
 SIGNAL_STRUCT(build_indx_ref, 2);
 
-/* How far it is, now and then; total 0: not known. */
+/* Sent now and then: how far it is; total 0: not known. */
 struct build_indx_rep {
     uint32_t sender_data;
     uint32_t rows_lo;

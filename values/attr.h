@@ -18,15 +18,15 @@
  * Row in TRANSID_AI: one word with the number of words that follow, then pairs as in a write.
  */
 #define ATTR_READ_ALL 0xFFF0u
-/* Only alone and in a scan without locks: each fragment sends one row, whose only value is a struct
- * fragment_figures (scan.h). */
+/* A column id that is read alone, in a scan without locks: each fragment sends one row, whose only
+ * value is a struct fragment_figures (scan.h). */
 #define ATTR_FRAGMENT 0xFFF1u
-/* Among columns of a read: two words, page and slot of the row in its fragment; and one word, the
- * GCI of the row's committed version. */
+/* Column ids that may stand among those of a read. ATTR_ROW_ID: two words, page and slot of the row
+ * in its fragment; ATTR_ROW_GCI: one word, the GCI of the row's committed version. */
 #define ATTR_ROW_ID  0xFFF2u
 #define ATTR_ROW_GCI 0xFFF3u
-/* Only first, and in a scan of ranges of an index: one word, the number of the range for which the
- * row is given. */
+/* A column id that stands first, in a scan of ranges of an index: one word, the number of the range
+ * for which the row is given. */
 #define ATTR_RANGE    0xFFF4u
 #define ATTR_READ_MAX 544u /* 512 columns and a few pseudo columns. */
 

@@ -45,7 +45,8 @@ uint32_t utf8_put(uint32_t code_point, uint8_t out[4]);
 /* Is it UTF-8 throughout? *characters counts the code points. */
 bool utf8_check(const uint8_t *bytes, uint32_t size, uint32_t *characters);
 
-/* column_decimal.c. Format: precision and scale of the column; unsigned by its type. */
+/* column_decimal.c. The format has precision and scale of the column; its type says whether it is
+ * unsigned. */
 uint32_t decimal_size(const struct column_format *format);
 bool decimal_check(const struct column_format *format, const uint8_t *bytes);
 uint32_t decimal_parse(const struct column_format *format, const char *text, uint32_t text_size,

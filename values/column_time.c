@@ -22,10 +22,10 @@ struct moment {
 enum {
     TIME_HOURS_MAX = 838,
     YEAR_BASE = 1900,
-    TIME2_OFFSET = 0x800000, /* of the 3 byte whole part */
+    TIME2_OFFSET = 0x800000, /* offset of the 3 byte whole part */
 };
 
-static const uint64_t DATETIME2_OFFSET = 0x8000000000; /* of the 5 byte whole part */
+static const uint64_t DATETIME2_OFFSET = 0x8000000000; /* offset of the 5 byte whole part */
 
 /* Microseconds per unit of the stored fraction, by its bytes. */
 static const uint32_t fraction_units[4] = {1000000, 10000, 100, 1};

@@ -118,7 +118,7 @@ uint32_t column_char_size(const struct column_format *format);
 enum column_array column_array(const struct column_format *format);
 bool column_is_char(uint32_t type);    /* char, varchar, longvarchar: has a collation */
 bool column_is_integer(uint32_t type); /* the ten integer types */
-bool column_is_signed(uint32_t type);  /* five of them */
+bool column_is_signed(uint32_t type);  /* five of the integer types */
 
 /* True when equal values always have equal bytes, so that memcmp decides equality. False for
    float, double and for char types with a utf8mb4 collation. */

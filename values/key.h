@@ -24,12 +24,12 @@ uint32_t key_split(const struct table_def *def, const uint32_t *key, uint32_t wo
  */
 uint64_t key_hash(const struct table_def *def, const uint32_t *key, uint32_t words);
 
-/* The same over the partition key columns only. Equal to key_hash() when all key columns partition.
- */
+/* The same hash over the partition key columns only. Equal to key_hash() when all key columns
+ * partition. */
 uint64_t key_partition_hash(const struct table_def *def, const uint32_t *key, uint32_t words);
 
-/* The same of values that stand anywhere, each checked for its column; those of the other key
- * columns are not looked at. */
+/* The partition hash of values that stand anywhere, each checked for its column; those of the other
+ * key columns are not looked at. */
 uint64_t key_parts_partition_hash(const struct table_def *def, const struct key_parts *parts);
 
 /* The hash map bucket of a partition hash: its high half modulo the number of buckets. */
@@ -42,7 +42,7 @@ static inline uint32_t hash_map_bucket(uint64_t partition_hash, uint32_t buckets
 bool key_equal(const struct table_def *def, const uint32_t *a, uint32_t a_words, const uint32_t *b,
                uint32_t b_words);
 
-/* Memory of a definition that has only the key columns. */
+/* Bytes of memory for a definition that has only the key columns. */
 #define KEY_DEF_BYTES                                                                              \
     (sizeof(struct table_def) + TABLE_KEY_COLUMNS_MAX * sizeof(struct table_column))
 

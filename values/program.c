@@ -11,16 +11,16 @@ enum shape {
     HAS_B = 2,
     HAS_C = 4, /* A third register in the high bits. */
     HAS_COLUMN = 8,
-    HAS_BRANCH = 16,     /* The second word is one; */
-    HAS_COMPARE = 32,    /* and has a condition. */
-    HAS_VALUE = 64,      /* At the end: bytes, value. */
+    HAS_BRANCH = 16,     /* The second word is a branch word. */
+    HAS_COMPARE = 32,    /* The branch word has a condition. */
+    HAS_VALUE = 64,      /* A value stands at the end: its bytes, then itself. */
     HAS_IMMEDIATE = 128, /* A number in the high bits. */
     STORES = 256,
     ENDS = 512
 };
 
 struct instruction {
-    uint16_t words; /* Without the value; 0: there is no such one. */
+    uint16_t words; /* Words without the value; 0: there is no such instruction. */
     uint16_t shape;
 };
 

@@ -9,10 +9,10 @@
 #include "values/column_type.h"
 
 #define PROGRAM_VERSION    1u
-#define PROGRAM_WORDS_MAX  4000u /* Two fit into a page. */
+#define PROGRAM_WORDS_MAX  4000u /* Two programs fit into a page. */
 #define PROGRAM_REGISTERS  8u
 #define PROGRAM_STEPS_MAX  65535u
-#define PROGRAM_STEP_BYTES 64u /* A step more for so many bytes compared. */
+#define PROGRAM_STEP_BYTES 64u /* Comparing counts a step more for so many bytes. */
 
 enum program_opcode {
     PROGRAM_LOAD_COLUMN = 1,
@@ -127,7 +127,8 @@ enum program_use {
     PROGRAM_CHANGES
 };
 
-/* 0: it can be run on rows of this table. Else 829, 874, 876, 877, 878, 892, 897, 840, 4204, or
- * what column_check() says of a constant. Any words are safe. */
+/* Returns 0: it can be run on rows of this table. Else ERR_DATA_CORRUPT, ERR_FILTER_TOO_BIG_TUP,
+ * ERR_TUP_REQUEST_876, _877 or _878, ERR_FILTER_TYPE, ERR_KEY_UPDATE, ERR_NULL_FOR_NOT_NULL_UPDATE,
+ * ERR_SET_ON_READ, or what column_check() says of a constant. Any words are safe. */
 uint32_t program_check(const struct program_table *table, enum program_use use,
                        const uint32_t *program, uint32_t words);

@@ -31,16 +31,16 @@
 #define SCAN_RANGE_HEAD    2u
 #define SCAN_RANGE_WORDS_MAX                                                                       \
     (SCAN_RANGE_HEAD + 1u + 2u * (2u * INDEX_COLUMNS_MAX + TABLE_KEY_BYTES_MAX / 4u))
-#define SCAN_RANGES_MAX       256u  /* In one scan: a number has 8 bits. */
-#define SCAN_RANGES_WORDS_MAX 3900u /* All of them together; two records of TC fit into a page. */
+#define SCAN_RANGES_MAX       256u  /* Ranges of one scan: a number has 8 bits. */
+#define SCAN_RANGES_WORDS_MAX 3900u /* Words of all of them; two records of TC fit into a page. */
 static_assert(SCAN_RANGE_WORDS_MAX <= SCAN_RANGES_WORDS_MAX, "every range fits");
 
 enum scan_range_flags {
     SCAN_DESCENDING = 1u << 0,
     SCAN_MERGED = 1u << 1, /* The client puts all fragments in one order: it needs all of them at
                               the same time. */
-    SCAN_ONE_PARTITION = 1u << 2, /* All rows that it can have are in the partition that the client
-                                     has computed. */
+    /* All rows that the range can have are in the partition that the client has computed. */
+    SCAN_ONE_PARTITION = 1u << 2,
     SCAN_RANGE_FLAGS_ALL = (1u << 3) - 1
 };
 
@@ -56,7 +56,7 @@ struct scan_bound {
 };
 
 struct scan_range {
-    uint32_t number; /* The client's, below SCAN_RANGES_MAX. */
+    uint32_t number; /* The client's number for it, below SCAN_RANGES_MAX. */
     uint32_t index;
     uint32_t flags;     /* enum scan_range_flags */
     uint32_t partition; /* With SCAN_ONE_PARTITION: hash_map_bucket() makes a bucket of it. */
@@ -64,7 +64,7 @@ struct scan_range {
     struct scan_bound high;
 };
 
-/* Of an encoded range, of SCAN_RANGE_HEAD words at least. */
+/* Flags and number of an encoded range that has SCAN_RANGE_HEAD words at least. */
 uint32_t scan_range_flags(const uint32_t *words);
 uint32_t scan_range_number(const uint32_t *words);
 /* Returns the words written; 0: they do not fit. */

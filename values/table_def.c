@@ -557,7 +557,7 @@ static struct column_sizes take_sizes(struct word_reader *reader)
 
 struct index_sizes {
     uint32_t name;
-    uint32_t id; /* Minus its number. */
+    uint32_t id; /* The id, minus the number of the index. */
     uint32_t columns;
 };
 

@@ -26,14 +26,14 @@ enum table_limits {
     TABLE_NAME_MAX = 128,        /* bytes of "database/def/table" together */
     COLUMN_NAME_MAX = 128,       /* bytes */
     TABLE_FRAGMENTS_MAX = 8160,
-    TABLE_INDEXES_MAX = 32, /* ordered ones */
-    TABLE_UNIQUE_MAX = 32,  /* unique ones */
+    TABLE_INDEXES_MAX = 32, /* ordered indexes */
+    TABLE_UNIQUE_MAX = 32,  /* unique indexes */
     INDEX_COLUMNS_MAX = 32, /* their longest values together: TABLE_KEY_BYTES_MAX; of all unique
                                indexes of a table: TABLE_ROW_BYTES_MAX */
     /* Words of the KEY sections of all unique indexes of a row: TABLE_ROW_BYTES_MAX and padding. */
     TABLE_UNIQUE_WORDS_MAX = TABLE_ROW_BYTES_MAX / 4 + TABLE_UNIQUE_MAX * INDEX_COLUMNS_MAX,
     INDEX_NAME_MAX = 128,  /* bytes */
-    UNIQUE_NAME_MAX = 100, /* of a unique one: it is a part of the name of its table */
+    UNIQUE_NAME_MAX = 100, /* bytes; the name of a unique index is a part of that of its table */
     TABLE_INDEX_HEAP_MAX = 16 + 2 * INDEX_COLUMNS_MAX + INDEX_NAME_MAX + 1,
     TABLE_HEAP_MAX = TABLE_COLUMNS_MAX * (COLUMN_NAME_MAX + 1) + TABLE_ROW_BYTES_MAX +
                      (TABLE_INDEXES_MAX + TABLE_UNIQUE_MAX) * TABLE_INDEX_HEAP_MAX
@@ -77,8 +77,8 @@ enum { COLUMN_NOT_IN_KEY = 0xFFFF };
 struct table_column {
     struct column_format format;
     uint32_t flags;          /* enum column_flags */
-    uint32_t name_offset;    /* heap */
-    uint32_t default_offset; /* heap */
+    uint32_t name_offset;    /* place in the heap */
+    uint32_t default_offset; /* place in the heap */
     uint16_t name_size;
     uint16_t default_size; /* stored form, 0 without COLUMN_HAS_DEFAULT */
     /* From here on filled in by table_def_check. */
@@ -101,10 +101,10 @@ struct table_def {
     uint32_t column_capacity;
     uint32_t heap_size;
     uint32_t heap_used;
-    uint32_t index_count; /* ordered ones */
+    uint32_t index_count; /* ordered indexes */
     uint32_t index_first; /* heap; index_count says whether there is one */
     uint32_t index_last;
-    uint32_t unique_count; /* unique ones, the same way */
+    uint32_t unique_count; /* unique indexes, the same way */
     uint32_t unique_first;
     uint32_t unique_last;
     uint32_t base_id; /* the table whose unique index this table is; 0 = an ordinary table */
@@ -158,8 +158,8 @@ uint32_t table_column_encode(const struct table_def *def, const struct table_col
                              uint32_t *words, uint32_t words_max);
 /* As table_def_add_column, from such words of an untrusted source; else ERR_TABLE_FORMAT. */
 uint32_t table_def_append_column(struct table_def *def, const uint32_t *words, uint32_t word_count);
-/* Of a table without rows: columns that were added are like those from the beginning. It has to be
-   checked again. */
+/* Makes columns that were added like those from the beginning, for a table without rows. The
+ * definition has to be checked again. */
 void table_def_settle(struct table_def *def);
 
 /* 0, ERR_NO_SUCH_COLUMN, ERR_COLUMN_NAME_TOO_LONG or ERR_DEFINITION_TOO_BIG (heap full). Whether
@@ -184,7 +184,8 @@ static inline uint32_t table_version_next(uint32_t version)
     return version + TABLE_VERSION_MAJOR + 1u; /* Goes round. */
 }
 
-/* Of the next table that gets the number. Never 0: so is a number that was never used. */
+/* The version of the next table that gets the number. Never 0, which is that of a number that was
+ * never used. */
 static inline uint32_t table_version_reborn(uint32_t version)
 {
     uint32_t major = table_version_major(version + 1u);
@@ -204,10 +205,11 @@ static inline bool table_version_follows(uint32_t version, uint32_t next)
 /* An ordered or a unique index; `name` points into the definition. */
 struct table_index {
     const char *name;
-    uint8_t id; /* Unlike its number it stays the same when others are dropped. */
+    uint8_t id; /* The index's id: unlike its number it stays the same when others are dropped. */
     uint16_t name_size;
     uint16_t column_count;
-    uint32_t table_id; /* of a unique one: the hidden table that it is; 0 until the table is made */
+    /* of a unique index: the hidden table that it is; 0 until the table is made */
+    uint32_t table_id;
     uint32_t version;
     uint16_t columns[INDEX_COLUMNS_MAX]; /* ids, most significant first */
 };
@@ -218,7 +220,7 @@ uint32_t table_def_add_index(struct table_def *def, const char *name, uint32_t n
                              const uint16_t *columns, uint32_t count);
 /* Gives an index the id of those that are made in this version. */
 void table_def_index_renew(struct table_def *def, uint32_t number);
-/* Takes it out; those behind it get other numbers. */
+/* Takes an index out; those behind it get other numbers. */
 void table_def_remove_index(struct table_def *def, uint32_t number);
 /* Indexes have numbers from 0 in the order in which they were added. False: no such one. */
 bool table_def_index(const struct table_def *def, uint32_t number, struct table_index *index);
@@ -228,8 +230,8 @@ bool table_def_index_find(const struct table_def *def, const char *name, uint32_
 /* The index with this id. False: there is none. */
 bool table_def_index_by_id(const struct table_def *def, uint32_t id, struct table_index *index);
 
-/* The same of unique indexes, which have numbers of their own; ERR_INDEX_NAME: longer than
-   UNIQUE_NAME_MAX. */
+/* The same for unique indexes, which have numbers of their own. ERR_INDEX_NAME: longer than
+ * UNIQUE_NAME_MAX. */
 uint32_t table_def_add_unique(struct table_def *def, const char *name, uint32_t name_size,
                               const uint16_t *columns, uint32_t count);
 void table_def_remove_unique(struct table_def *def, uint32_t number);
@@ -247,7 +249,7 @@ void table_def_unique_set(struct table_def *def, uint32_t number, uint32_t table
  * 0, ERR_BUFFER_SMALL, or what table_def_check says of it.
  */
 #define UNIQUE_KEY_COLUMN "NDB$PK"
-#define UNIQUE_KEY_PART   "NDB$" /* And the column's position in the index. */
+#define UNIQUE_KEY_PART   "NDB$" /* The column's position in the index follows. */
 uint32_t table_def_of_unique(const struct table_def *def, uint32_t number, void *memory,
                              size_t memory_size, struct table_def **result);
 
