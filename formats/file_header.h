@@ -32,7 +32,7 @@ struct file_header {
     uint32_t magic;
     uint32_t version; /* The kind's format number: file_kind_format(). */
     uint32_t kind;    /* enum file_kind */
-    uint32_t node;    /* Whose file it is. */
+    uint32_t node;    /* Node whose file it is. */
     uint64_t cluster_id;
     uint64_t sequence;
     /* Log part, fragment...: the kind's number, so that swapped files are seen. */

@@ -14,8 +14,8 @@
 #define LCP_FORMAT      3u     /* Places of rows are part of it: columns, slots of a page. */
 #define LCP_LIST_FORMAT 4u     /* Lists have this one; 3 had no life. */
 #define LCP_ALIGN       4096u  /* File sizes and writes are multiples of it. */
-#define LCP_RAW_TARGET  24576u /* A block is closed when so many bytes of rows are in it, */
-#define LCP_RAW_MAX     65536u /* which with the longest row on top are no more than this. */
+#define LCP_RAW_TARGET  24576u /* A block is closed when so many bytes of rows are in it. */
+#define LCP_RAW_MAX     65536u /* The most bytes of rows in a block: the longest row was last. */
 #define LCP_FILES_MAX   8u     /* After eight checkpoints every page has been written again. */
 #define LCP_NAME_MAX    64u
 
@@ -59,7 +59,7 @@ enum lcp_fault {
     LCP_FAULT_COUNT
 };
 const char *lcp_fault_text(enum lcp_fault fault);
-/* The same; `format` is what the file says, and counts for LCP_OTHER_FORMAT. */
+/* As a sentence; `format` is what the file says, and counts for LCP_OTHER_FORMAT. */
 #define LCP_FAULT_SIZE 80u
 void lcp_fault_say(enum lcp_fault fault, uint32_t format, char text[LCP_FAULT_SIZE]);
 
@@ -68,12 +68,13 @@ void lcp_fault_say(enum lcp_fault fault, uint32_t format, char text[LCP_FAULT_SI
 
 struct lcp_data_head {
     uint32_t magic;
-    uint32_t sum_lo; /* Of all that follows in the head. */
+    uint32_t sum_lo; /* Checksum of all that follows in the head. */
     uint32_t sum_hi;
     uint32_t format;
     struct lcp_ident ident;
-    uint32_t seq;   /* Of the file; its name has it too. */
-    uint32_t which; /* Pages written: changed ones and every eighth from this one on; 255: all. */
+    uint32_t seq; /* Sequence number of the file; its name has it too. */
+    /* Pages that were written: those that changed and every eighth, from this one on; 255: all. */
+    uint32_t which;
     uint32_t start_gci;
     uint32_t lcp_id;
     uint32_t unused[18];
@@ -85,9 +86,9 @@ enum lcp_block_kind { LCP_BLOCK_PLAIN = 1, LCP_BLOCK_ZSTD = 2, LCP_BLOCK_END = 3
 
 struct lcp_block_head {
     uint32_t magic;
-    uint32_t sum_lo; /* Of all that follows, with the sum of the file's head as seed. */
+    uint32_t sum_lo; /* Checksum of all that follows; the sum of the file's head is its seed. */
     uint32_t sum_hi;
-    uint32_t number; /* 1, 2, ... */
+    uint32_t number; /* Number of the block: 1, 2, ... */
     uint32_t kind;   /* enum lcp_block_kind */
     uint32_t size;   /* Bytes that follow this head. */
     uint32_t raw;    /* Bytes when decompressed. */
@@ -97,11 +98,11 @@ struct lcp_block_head {
 static_assert(sizeof(struct lcp_block_head) == LCP_BLOCK_HEAD, "no padding");
 
 struct lcp_totals {
-    uint32_t blocks; /* With this one. */
+    uint32_t blocks; /* Blocks, this one included. */
     uint32_t pages;
     uint32_t rows_lo;
     uint32_t rows_hi;
-    uint32_t deltas; /* Of the pages. */
+    uint32_t deltas; /* Pages among these that are delta pages. */
 };
 #define LCP_TOTALS 20u
 static_assert(sizeof(struct lcp_totals) == LCP_TOTALS, "no padding");
@@ -156,17 +157,17 @@ uint64_t lcp_digest(uint64_t digest, uint64_t sum);
 struct lcp_cursor {
     const uint32_t *at;
     const uint32_t *end;
-    int64_t page;       /* -1 before the file's first. */
+    int64_t page;       /* Page of the rows; -1 before the file's first one. */
     uint32_t slot_next; /* Slots come in order. */
-    bool delta;         /* The page is one. */
-    bool kept;          /* And its kept slots have come. */
+    bool delta;         /* The page is a delta page. */
+    bool kept;          /* The slots that the delta page keeps have come. */
     uint32_t pages;
     uint32_t deltas;
     uint64_t rows;
 };
 struct lcp_item {
     bool is_page;
-    bool is_kept; /* `pairs` are bits. */
+    bool is_kept; /* `pairs` are the bits of the slots that a delta page keeps. */
     bool more;    /* The page goes on from the block before. */
     bool delta;
     uint32_t page;
@@ -194,32 +195,33 @@ struct lcp_ctl_file {
     uint32_t pages;
     uint32_t rows_lo;
     uint32_t rows_hi;
-    uint32_t bytes_lo; /* Without the zeros at the end. */
+    uint32_t bytes_lo; /* Bytes of the file without the zeros at the end. */
     uint32_t bytes_hi;
     uint32_t digest_lo;
     uint32_t digest_hi;
-    uint32_t deltas; /* Of the pages. */
+    uint32_t deltas; /* Pages among these that are delta pages. */
 };
 static_assert(sizeof(struct lcp_ctl_file) == 48, "no padding");
 
 struct lcp_ctl {
     uint32_t magic;
-    uint32_t sum_lo; /* Of all that follows, up to LCP_ALIGN. */
+    uint32_t sum_lo; /* Checksum of all that follows, up to LCP_ALIGN. */
     uint32_t sum_hi;
     uint32_t format;
     struct lcp_ident ident;
     uint32_t slot;      /* 0 or 1, as in the name. */
-    uint32_t seq;       /* Of the newest file. */
+    uint32_t seq;       /* Sequence number of the newest file. */
     uint32_t lcp_id;    /* Round of checkpoints. */
-    uint32_t start_gci; /* The log from this one on repairs the state. */
-    uint32_t end_gci;   /* Usable once this one is durable. */
-    uint32_t pages;  /* Numbers below this are in the state; in older files there may be others. */
-    uint32_t number; /* Of the control file: the greater one of the two is newer; its slot is number
-                        % 2. */
+    uint32_t start_gci; /* The log from this GCI on repairs the state. */
+    uint32_t end_gci;   /* The state is usable once this GCI is durable. */
+    /* Pages with numbers below this are in the state; older files may have others. */
+    uint32_t pages;
+    /* Number of the control file: the greater one of the two is newer; its slot is number % 2. */
+    uint32_t number;
     uint32_t file_count;
     struct lcp_ctl_file file[LCP_FILES_MAX]; /* Oldest first. */
     uint32_t part; /* Number of the LDM's newest list when this was written; 0 = there was none. */
-    /* The LDM's redo log has it; 0 = it has none, or who wrote this has not known. */
+    /* Life of the LDM's redo log; 0 = it has none, or who wrote this has not known. */
     uint32_t life;
     uint32_t unused[908];
 };
@@ -236,13 +238,13 @@ enum lcp_fault lcp_ctl_check(const struct lcp_ctl *ctl, const struct lcp_ident *
 struct lcp_part_entry {
     uint32_t place; /* Table (16-31), fragment (0-15). */
     uint32_t version;
-    uint32_t number; /* Of the control file: this one, or a newer one, must be there. */
-    uint32_t kbytes; /* Of the fragment's data files. */
+    uint32_t number; /* Number of the control file: this one, or a newer one, must be there. */
+    uint32_t kbytes; /* KB of the fragment's data files. */
 };
 #define LCP_PART_ENTRIES 252u
 struct lcp_part {
     uint32_t magic;
-    uint32_t sum_lo; /* Of all that follows, up to LCP_ALIGN. */
+    uint32_t sum_lo; /* Checksum of all that follows, up to LCP_ALIGN. */
     uint32_t sum_hi;
     uint32_t format;
     uint32_t cluster_lo;
@@ -250,13 +252,14 @@ struct lcp_part {
     uint32_t node;
     uint32_t instance;
     uint32_t slot_life; /* lcp_part_slot(), lcp_part_life() */
-    uint32_t number;    /* The greater one of the two is newer; its slot is number % 2. */
-    uint32_t lcp_id;    /* The round that ended. */
-    uint32_t tail_gci;  /* Fragments that are not listed have no records of older GCIs. */
-    uint32_t block;     /* 0, 1, ... */
-    uint32_t blocks;
-    uint32_t count;  /* Entries in this block. */
-    uint32_t before; /* Check of the list before this one; 0: there was none, or who wrote it has
+    /* Number of the list: the greater one of the two is newer; its slot is number % 2. */
+    uint32_t number;
+    uint32_t lcp_id;   /* The round that ended. */
+    uint32_t tail_gci; /* Fragments that are not listed have no records of older GCIs. */
+    uint32_t block;    /* Number of this block of the list: 0, 1, ... */
+    uint32_t blocks;   /* Blocks of the list. */
+    uint32_t count;    /* Entries in this block. */
+    uint32_t before;   /* Check of the list before this one; 0: there was none, or who wrote it has
                         not known. */
     struct lcp_part_entry entry[LCP_PART_ENTRIES];
 };

@@ -15,23 +15,23 @@ struct lcp_writer {
     void *zip;     /* The compressor's state. */
     uint32_t *raw; /* LCP_RAW_MAX bytes. */
     uint32_t raw_words;
-    uint8_t
-        *out; /* Bytes not yet taken; the caller may move them to another buffer between calls. */
+    /* Bytes not yet taken; the caller may move them to another buffer between calls. */
+    uint8_t *out;
     uint32_t out_size;
     uint32_t page;
-    bool delta;      /* The page is one. */
+    bool delta;      /* The page is a delta page. */
     bool page_named; /* The block being filled has named the page. */
     uint32_t block_rows;
-    uint32_t others;   /* So many more blocks are not worth much compression, */
-    bool others_plain; /* or none at all. */
+    uint32_t others;   /* So many more blocks are compressed with little effort. */
+    bool others_plain; /* These blocks are not compressed at all. */
     uint64_t seed;
-    /* So far: */
+    /* What has been written so far. */
     uint64_t digest;
     uint64_t bytes;
     uint64_t rows;
     uint32_t blocks;
     uint32_t pages;
-    uint32_t deltas; /* Of the pages. */
+    uint32_t deltas; /* Delta pages among `pages`. */
 };
 
 /* Bytes of memory for `zip`. */
@@ -73,18 +73,18 @@ struct lcp_reader {
     void *unzip;
     uint8_t *part; /* A head or block as it comes: LCP_PART_MAX bytes, aligned to 8. */
     uint32_t *raw; /* LCP_RAW_MAX bytes. */
-    const struct lcp_ident *ident;     /* Expected; NULL = any. */
+    const struct lcp_ident *ident;     /* Whose rows are expected; NULL = any. */
     const struct lcp_ctl_file *expect; /* What the control file says; NULL = any. */
     uint32_t part_size;
     uint32_t part_need;
     uint32_t state;
     enum lcp_fault fault;
-    uint64_t offset; /* Of the part being read. */
+    uint64_t offset; /* Where the part that is being read begins in the file. */
     uint64_t seed;
     uint64_t digest;
     uint32_t blocks;
-    uint32_t block_rows; /* Of the block being walked, and rows before it. */
-    uint64_t rows_before;
+    uint32_t block_rows;  /* Rows of the block that is being walked. */
+    uint64_t rows_before; /* Rows of the blocks before it. */
     struct lcp_cursor cursor;
     struct lcp_data_head head;
 };

@@ -17,8 +17,8 @@
 #define REDO_BLOCK_WORDS      (REDO_BLOCK_BYTES / 4u)
 #define REDO_PAGE_BLOCKS      8u
 #define REDO_PAGE_WORDS       (REDO_PAGE_BLOCKS * REDO_BLOCK_WORDS)
-#define REDO_PAGE_HEAD        24u /* Words. */
-#define REDO_RECORD_HEAD      7u  /* Words. */
+#define REDO_PAGE_HEAD        24u /* Words of a page's head. */
+#define REDO_RECORD_HEAD      7u  /* Words of a record's head. */
 #define REDO_RECORD_WORDS_MAX 9300u
 #define REDO_FILES_MAX        256u
 
@@ -33,16 +33,16 @@ struct redo_page_head {
     uint32_t cluster_hi;
     uint32_t node;
     uint32_t part;
-    uint32_t files; /* Shape of the ring: */
-    uint32_t file_blocks;
-    uint32_t file; /* Where this page stands. */
-    uint32_t block;
-    uint32_t incarnation; /* Of the cluster: one more with each start. */
-    uint32_t words;       /* In use, this head included; the rest of the last block is zero. */
-    uint32_t first;       /* Word at which the first record begins; 0 = none begins here. */
-    uint32_t gci_before;  /* Highest GCI of all records that began before this page, */
-    uint32_t gci_max;     /* and before its end. */
-    uint32_t lsn_lo;      /* Page number over all laps, and life: redo_lsn_pages(). */
+    uint32_t files;       /* Files of the log part. */
+    uint32_t file_blocks; /* Blocks in each file. */
+    uint32_t file;        /* File that this page stands in. */
+    uint32_t block;       /* Block of the file that the page begins at. */
+    uint32_t incarnation; /* Incarnation of the cluster: each start makes it greater. */
+    uint32_t words;      /* Words in use, this head included; the rest of the last block is zero. */
+    uint32_t first;      /* Word at which the first record begins; 0 = none begins here. */
+    uint32_t gci_before; /* Highest GCI of all records that began before this page. */
+    uint32_t gci_max;    /* Highest GCI of all records that began before the end of this page. */
+    uint32_t lsn_lo;     /* Page number over all laps, and life: redo_lsn_pages(). */
     uint32_t lsn_hi;
     uint32_t prev_lo; /* Check of the page before; 0 at the very first one. */
     uint32_t prev_hi;
@@ -56,7 +56,7 @@ enum redo_fault {
     REDO_EMPTY,   /* Nothing was ever written here: zeros. */
     REDO_NO_PAGE, /* No page begins here. */
     REDO_OTHER_VERSION,
-    REDO_MALFORMED, /* Its figures contradict each other. */
+    REDO_MALFORMED, /* The figures of the page contradict each other. */
     REDO_CUT,       /* The page is longer than the words given. */
     REDO_BAD_CHECK,
     REDO_OTHER_CLUSTER,
@@ -67,15 +67,15 @@ enum redo_fault {
     REDO_NOT_NEXT,    /* A good page, but not the one that follows. */
     REDO_BAD_RECORD,
     REDO_LOST_START, /* The log does not reach back to where it is needed from. */
-    REDO_FORGOTTEN,  /* Of an incarnation older than the list of those that ended. */
-    REDO_AHEAD,      /* Its GCI cannot be: what the system files say is older than the log. */
+    REDO_FORGOTTEN,  /* The record is of an incarnation older than the list of those that ended. */
+    REDO_AHEAD,      /* The GCI cannot be: what the system files say is older than the log. */
     REDO_BAD_SIZE,   /* The file's size is another one. */
     REDO_OTHER_LIFE, /* The node's files have been made anew since. */
     REDO_MISSING,    /* There is no such file. */
     REDO_FAULT_COUNT
 };
 const char *redo_fault_name(enum redo_fault fault);
-/* The same; `version` is what the file says, or 0, and counts for REDO_OTHER_VERSION. */
+/* As a sentence; `version` is what the file says, or 0, and counts for REDO_OTHER_VERSION. */
 #define REDO_FAULT_SIZE 96u
 void redo_fault_say(enum redo_fault fault, uint32_t version, char text[REDO_FAULT_SIZE]);
 

@@ -22,16 +22,16 @@
 struct image_head {
     struct file_header header;
     uint64_t chain; /* Checksum of the last piece; without any, the sequence. */
-    uint64_t words; /* Of the stream. */
+    uint64_t words; /* Words of the stream. */
     uint32_t pieces;
     uint32_t records;
 };
-#define IMAGE_HEAD_HASH_AT (IMAGE_HEAD_BYTES - 8u) /* XXH3 of all before. */
+#define IMAGE_HEAD_HASH_AT (IMAGE_HEAD_BYTES - 8u) /* Where XXH3 of all before stands. */
 
 struct image_piece {
     uint64_t hash; /* XXH3 of all behind, to the last byte of the piece. */
     uint64_t sequence;
-    uint32_t number; /* From 0 on. */
+    uint32_t number; /* Number of the piece, from 0 on. */
     uint32_t words;
 };
 #define IMAGE_PIECE_WORDS ((IMAGE_PIECE_BYTES - (uint32_t)sizeof(struct image_piece)) / 4u)

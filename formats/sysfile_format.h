@@ -17,19 +17,19 @@
 #define SYSFILE_BLOCK     4096u
 #define SYSFILE_BYTES_MAX (19u * SYSFILE_BLOCK)
 #define SYSFILE_COPIES    2u
-#define SYSFILE_LAYOUT    0x53595305u /* Of struct sysfile; its low byte is the number. */
+#define SYSFILE_LAYOUT    0x53595305u /* Layout of struct sysfile; its low byte is the number. */
 #define SYSFILE_LAYOUT_4  0x53595304u
 #define SYSFILE_LAYOUT_3  0x53595303u
 #define SYSFILE_LAYOUT_2  0x53595302u
 #define SYSFILE_ENDED_MAX 64u
-#define SYSFILE_LDM_MAX   LOG_ENDS_PARTS /* Log parts whose ends it keeps. */
+#define SYSFILE_LDM_MAX   LOG_ENDS_PARTS /* Log parts whose ends a file keeps. */
 #define SYSFILE_NODES     256u
 #define SYSFILE_NO_GROUP  255u
 
-/* Incarnations up to this one, and behind the entry before. */
+/* An entry is about the incarnations up to this one, and behind the entry before. */
 struct sysfile_ended {
     uint32_t incarnation;
-    uint32_t gci; /* At which they ended: what is above was lost. */
+    uint32_t gci; /* GCI at which they ended: what is above was lost. */
 };
 
 /* The newest list of checkpoints of an LDM, when this was written: it must be there, or the one
@@ -40,26 +40,27 @@ struct sysfile_list {
 };
 
 enum sysfile_list_verdict {
-    SYSFILE_LIST_GOOD = 0, /* The one that is named, or the one that follows it. */
-    SYSFILE_LIST_STALE,    /* Missing, older, or of another life. */
-    SYSFILE_LIST_AHEAD     /* The system file is older. */
+    SYSFILE_LIST_GOOD = 0, /* The list that is named, or the one that follows it. */
+    SYSFILE_LIST_STALE,    /* The list is missing, older, or of another life. */
+    SYSFILE_LIST_AHEAD     /* The system file is older than the list. */
 };
 
 struct sysfile {
     uint32_t layout;      /* SYSFILE_LAYOUT */
     uint32_t incarnation; /* The cluster's: each start makes it greater. */
-    uint32_t gci;         /* Newest restorable. */
+    uint32_t gci;         /* Newest GCI that can be restored. */
     uint32_t ended_count;
-    struct sysfile_ended ended[SYSFILE_ENDED_MAX]; /* Oldest first. */
-    uint8_t nodegroup[SYSFILE_NODES];              /* Dense numbers; SYSFILE_NO_GROUP = none. */
-    struct node_mask members;                      /* Who took part in the incarnation. */
-    uint32_t ldm_count;                            /* LDM instances of this node. */
-    uint32_t bytes;       /* Of the copy, header and checksum included; a multiple of a block. */
+    struct sysfile_ended ended[SYSFILE_ENDED_MAX]; /* Former incarnations, oldest first. */
+    uint8_t nodegroup[SYSFILE_NODES]; /* Dense numbers of node groups; SYSFILE_NO_GROUP = none. */
+    struct node_mask members;         /* Nodes that took part in the incarnation. */
+    uint32_t ldm_count;               /* LDM instances of this node. */
+    uint32_t bytes; /* Bytes of the copy, header and checksum included; a multiple of a block. */
     uint32_t lists_known; /* 0: a former layout, `list` says nothing. */
     struct sysfile_list list[SYSFILE_LDM_MAX];
     uint32_t schema_lo; /* Sequence of the dictionary that was in both schema files; 0: unknown. */
     uint32_t schema_hi;
-    struct log_ends ends; /* When `gci` was durable in all logs; of all nodes, this one included. */
+    /* Ends of the logs of all nodes, this one included, when `gci` was durable in all of them. */
+    struct log_ends ends;
 };
 _Static_assert(FILE_HEADER_BYTES + sizeof(struct sysfile) + 8u <= SYSFILE_BYTES_MAX,
                "room for the longest list");
