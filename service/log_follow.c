@@ -1,4 +1,4 @@
-/* log_follow.c -- see log_follow.h. */
+/* log_follow.c -- opens the file that has the name of a log now, when the old one was moved away. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "service/log_follow.h"
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* notify.c -- see notify.h. */
+/* notify.c -- sends what a program tells to the service manager, as datagrams to its socket. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "service/notify.h"
 #include <inttypes.h>

@@ -21,7 +21,7 @@
 
 struct wait_told {
     const char *name;
-    bool terminal; /* One line that changes. */
+    bool terminal; /* One line that changes, as standard error is a terminal. */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -31,7 +31,7 @@ struct wait_told {
     uint64_t since_ms;    /* When the wait began. */
     uint64_t told_ms;
     bool shown; /* A line stands on the terminal. */
-    bool whole; /* What was told last stands above it, on lines of its own. */
+    bool whole; /* What was told last stands above the line, on lines of its own. */
 };
 
 static uint64_t now_ms(void)

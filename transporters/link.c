@@ -25,12 +25,12 @@ struct link {
     uint32_t capacity;
     uint32_t begin;
     uint32_t end;
-    uint32_t frame_number; /* Of the last frame received. */
+    uint32_t frame_number; /* Number of the last frame received. */
     uint64_t receive_seed;
 
     struct send_buffer send;
-    bool split;     /* The sending half that counts is another's. */
-    bool farewell;  /* Split, and its owner has to say goodbye. */
+    bool split;     /* The sending half that counts has another owner. */
+    bool farewell;  /* The link is split, and the owner of its half has to say goodbye. */
     bool dismissed; /* The peer has said goodbye. */
     struct link_statistics counted;
 };

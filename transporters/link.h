@@ -30,12 +30,13 @@ enum link_role { LINK_ROLE_ANY = 0, LINK_ROLE_DATA = 1, LINK_ROLE_API = 2, LINK_
 /* Why a handshake is refused; goes over the wire, numbers are never reused. */
 enum link_refusal {
     LINK_ACCEPTED = 0,
-    LINK_REFUSED_VERSION = 1,   /* No common protocol version. */
-    LINK_REFUSED_CLUSTER = 2,   /* Other cluster id. */
+    LINK_REFUSED_VERSION = 1,   /* There is no common protocol version. */
+    LINK_REFUSED_CLUSTER = 2,   /* The ends have different cluster ids. */
     LINK_REFUSED_NOT_ME = 3,    /* The caller wanted another node than this one. */
     LINK_REFUSED_UNKNOWN = 4,   /* The caller's node id is not configured (or is our own). */
     LINK_REFUSED_ROLE = 5,      /* The caller's role is not the configured one. */
     LINK_REFUSED_CONNECTED = 6, /* This node id has a live link already. */
+    /* Not now: the node is being declared dead, or is not yet admitted. Try again. */
     LINK_REFUSED_NOT_ALLOWED =
         7, /* Not now: the node is being declared dead, or is not yet admitted. Try again. */
     LINK_REFUSED_STOPPING = 8,
@@ -58,8 +59,9 @@ struct link_peer {
     uint32_t node;
     uint32_t role;    /* enum link_role */
     uint32_t version; /* Protocol version in use: the smaller of both. */
-    uint32_t epoch;   /* Of this link; 0 until OPEN. Grows with each link of this pair of nodes. */
-    uint64_t incarnation; /* Of the peer's process. */
+    /* Epoch of this link; 0 until OPEN. Each link of this pair of nodes has a larger one. */
+    uint32_t epoch;
+    uint64_t incarnation; /* Incarnation of the peer's process. */
 };
 
 struct link_callbacks {
@@ -94,7 +96,7 @@ struct link_options {
     uint32_t own_node;
     uint32_t own_role;    /* enum link_role */
     uint64_t cluster_id;  /* Both ends must have the same. */
-    uint64_t incarnation; /* Drawn by the host once per process; never 0. */
+    uint64_t incarnation; /* Number drawn by the host once per process; never 0. */
     bool connect;         /* True: this end opened the stream and speaks first. */
     uint32_t peer; /* Connector: the node that must answer. 0 = any (client that knows an address
                       only). */
@@ -102,12 +104,13 @@ struct link_options {
     uint32_t epoch_last;        /* Connector: last epoch of this pair, 0 = none. */
     uint32_t send_buffer_bytes; /* 0 = LINK_SEND_BUFFER_BYTES. */
     uint32_t overload_bytes;    /* 0 = 80 % of send_buffer_bytes. */
-    uint32_t reserve_bytes; /* Above FULL until link_send() refuses. 0 = send_buffer_bytes / 4 + one
-                               signal. */
-    uint32_t receive_bytes; /* 0 = LINK_RECEIVE_BYTES. At least 4096. Grows to one whole frame when
-                               needed. */
-    uint32_t frame_words;   /* A frame is closed when so many words are in it. 0 = 8192 (32 KB). */
-    uint32_t handshake_ms;  /* 0 = LINK_HANDSHAKE_MS. */
+    /* Bytes above FULL until link_send() refuses; 0 = send_buffer_bytes / 4 + one signal. */
+    uint32_t reserve_bytes;
+    /* Receive buffer, at least 4096; it grows to one whole frame when needed. 0 =
+     * LINK_RECEIVE_BYTES. */
+    uint32_t receive_bytes;
+    uint32_t frame_words;  /* A frame is closed when so many words are in it. 0 = 8192 (32 KB). */
+    uint32_t handshake_ms; /* 0 = LINK_HANDSHAKE_MS. */
 };
 
 /* Makes a link in state CLOSED. Options are copied. NULL when there is no memory. */
@@ -219,11 +222,11 @@ struct link_statistics {
     uint64_t bytes_received;
     uint64_t frames_sent;
     uint64_t frames_received;
-    uint64_t words_sent; /* Of signals. */
+    uint64_t words_sent; /* Words of signals. */
     uint64_t words_received;
     uint64_t overload_count; /* Times that the level rose to OVERLOAD. */
-    uint64_t send_bytes;     /* Waiting now. */
-    uint64_t send_bytes_max; /* High-water mark. */
+    uint64_t send_bytes;     /* Bytes that wait now. */
+    uint64_t send_bytes_max; /* Most bytes that ever waited. */
 };
 void link_statistics(const struct link *link, struct link_statistics *statistics);
 

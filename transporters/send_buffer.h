@@ -9,10 +9,10 @@
 
 struct send_chunk {
     struct send_chunk *next;
-    uint32_t capacity; /* Words of body. */
-    uint32_t words;    /* Of the body, so far. */
+    uint32_t capacity; /* Words of body that fit. */
+    uint32_t words;    /* Words of the body so far. */
     uint32_t sent;     /* Bytes written already. */
-    uint32_t bytes;    /* Of the whole frame once sealed, 0 = still open. */
+    uint32_t bytes;    /* Bytes of the whole frame once it is sealed; 0 = still open. */
     uint32_t frame[];  /* Header and body. */
 };
 
@@ -22,12 +22,12 @@ struct send_buffer {
     struct send_chunk *spare; /* Chunks of the usual size, kept for the next frames. */
     uint32_t spare_count;
     uint32_t frame_words;
-    uint32_t number; /* Of the last sealed frame. */
+    uint32_t number; /* Number of the last sealed frame. */
     uint64_t seed;
-    uint64_t frames;      /* Sealed so far. */
-    uint64_t bytes;       /* Waiting. */
-    uint64_t bytes_max;   /* High-water mark. */
-    uint64_t limit;       /* Refuses beyond this. */
+    uint64_t frames;      /* Frames sealed so far. */
+    uint64_t bytes;       /* Bytes that wait. */
+    uint64_t bytes_max;   /* Most bytes that ever waited. */
+    uint64_t limit;       /* Nothing more is taken beyond so many bytes. */
     uint64_t level_at[4]; /* Bytes from which a level holds; [LINK_NORMAL] = 0. */
     uint64_t overload_count;
     enum link_level level;

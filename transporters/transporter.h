@@ -63,11 +63,11 @@ struct transporter_options {
     uint32_t own_node;
     uint32_t own_role; /* enum link_role */
     uint64_t cluster_id;
-    uint64_t incarnation;      /* Not 0; drawn once per process. */
-    uint32_t unnamed_max;      /* Connections whose handshake is not done. 0 = 64. */
-    uint32_t handshake_ms;     /* 0 = 5000. */
-    uint32_t reconnect_ms;     /* First pause between attempts; doubles. 0 = 10. */
-    uint32_t reconnect_max_ms; /* 0 = 1500. */
+    uint64_t incarnation;      /* Number drawn once per process; never 0. */
+    uint32_t unnamed_max;      /* Connections whose handshake is not done; 0 = 64. */
+    uint32_t handshake_ms;     /* The most time for a handshake; 0 = 5000. */
+    uint32_t reconnect_ms;     /* First pause between attempts; it doubles. 0 = 10. */
+    uint32_t reconnect_max_ms; /* Longest pause between attempts; 0 = 1500. */
 
     /* The process's transporter that `peer` belongs to; NULL = this one. NULL: there is but one. */
     struct transporter *(*owner)(void *context, uint32_t peer);
@@ -80,11 +80,11 @@ struct transporter_peer {
     uint32_t role; /* enum link_role that it must have. */
     const char
         *host; /* Where to connect: IPv4, IPv6 or a name. Copied. May be NULL when !connect. */
-    const char *bind_address;   /* Numeric local address for connecting, NULL = any. Copied. */
-    uint16_t port;              /* 0 with connect: not known yet, no attempts until set again. */
-    bool connect;               /* True: we connect. False: we wait for it. */
-    bool allowed;               /* Initial state of transporter_allow(). */
-    bool once;                  /* A link that went down: as after transporter_allow(false). */
+    const char *bind_address; /* Numeric local address for connecting, NULL = any. Copied. */
+    uint16_t port;            /* 0 with connect: not known yet, no attempts until set again. */
+    bool connect;             /* True: we connect. False: we wait for it. */
+    bool allowed;             /* Initial state of transporter_allow(). */
+    bool once; /* A link that went down is not made again, as after transporter_allow(false). */
     uint32_t send_buffer_bytes; /* SendBufferMemory of this link; 0 = default 2 MB. */
     uint32_t overload_bytes;    /* OverloadLimit; 0 = 80 %. */
 };
@@ -138,8 +138,8 @@ void transporter_pause_clients(struct transporter *t, bool paused);
 /* Same for one peer (tests, slow consumers). */
 void transporter_pause(struct transporter *t, uint32_t peer, bool paused);
 
-uint32_t transporter_epoch(const struct transporter *t,
-                           uint32_t peer); /* Of the open link, 0 = none. */
+/* Epoch of the open link, 0 = none. */
+uint32_t transporter_epoch(const struct transporter *t, uint32_t peer);
 enum link_level transporter_level(const struct transporter *t, uint32_t peer);
 /* False when there is no open link to `peer`. `address` (size >= 64) gets the peer's address; may
  * be NULL. */

@@ -26,12 +26,13 @@ struct connection {
     struct connection *next;
     struct connection *previous;
     struct link *link;
-    struct outlet *outlet; /* Its sending half, while a writer has it. */
+    struct outlet *outlet; /* The sending half of the link, while a writer has it; else NULL. */
     uint64_t started_ms;
     uint64_t up_ms;
     size_t writing; /* Bytes that a uv_write() has; 0 = none is under way. */
-    uint32_t peer;  /* Outgoing: from the start. Incoming: once the link is up. */
-    uint32_t epoch; /* Once up. */
+    /* Node id of the peer; known from the start if `outgoing`, else once the link is up. */
+    uint32_t peer;
+    uint32_t epoch; /* Epoch of the link, once it is up. */
     bool outgoing;
     bool connected;
     bool up; /* link_up() was reported, link_down() is owed. */
@@ -78,7 +79,7 @@ struct outlet {
     uint64_t words_sent;
     bool begun;
     bool polled;  /* `poll` is open. */
-    bool waiting; /* For the socket to take more. */
+    bool waiting; /* The writer waits for the socket to take more. */
     bool ending;
     struct outlet_counters counters;
     atomic_uint level; /* enum link_level */
@@ -107,13 +108,14 @@ struct peer {
     bool allowed;
     bool paused;
     bool resolving;
-    struct connection *live;    /* Its link is up. */
-    struct connection *attempt; /* Outgoing, not up yet. */
+    struct connection *live;    /* Connection whose link is up. */
+    struct connection *attempt; /* Connection that goes out and is not up yet. */
     struct transporter *t;
     uv_getaddrinfo_t resolve;
     uint32_t epoch_last;
-    uint32_t attempts; /* Since the last link or change: which of a name's addresses is next. */
-    uint32_t pause_ms; /* Before the next attempt. */
+    /* Attempts since the last link or change: they choose among a name's addresses. */
+    uint32_t attempts;
+    uint32_t pause_ms; /* Pause before the next attempt. */
     uint64_t next_attempt_ms;
     struct fold fold;
 };
@@ -135,11 +137,11 @@ struct transporter {
     bool clients_paused;
     bool reap;        /* Some link is CLOSING and its end was not reported yet. */
     uint32_t unnamed; /* Incoming connections whose link is not up. */
-    uint32_t handles; /* Listeners and the timer: not yet closed. */
+    uint32_t handles; /* Listeners and the timer that are not yet closed. */
     uint32_t resolving;
     uint64_t dirty[NODE_ID_MAX / 64 + 1]; /* Peers with words to be flushed. */
-    struct rng rng;                       /* Jitter. */
-    struct fold fold;                     /* Of strangers. */
+    struct rng rng;                       /* Random numbers for jitter. */
+    struct fold fold;                     /* Messages about strangers. */
 
     /* What other threads tell; only with writers or other transporters in the process. */
     uv_async_t mail;
@@ -158,8 +160,9 @@ struct connection *connection_create(struct transporter *t, uint32_t peer, bool 
 /* The socket is connected: starts the handshake with the bytes that were read already. */
 void connection_start(struct connection *connection, const void *bytes, uint32_t size);
 
+/* Blocks SIGPIPE in this thread. */
+void connection_block_sigpipe(void);
 /* Writes what waits. A link that breaks is left to transporter_reap(). */
-void connection_block_sigpipe(void); /* Of this thread. */
 void connection_flush(struct connection *connection);
 
 /* Reads or stops reading as the pause flags say. */

@@ -24,7 +24,7 @@ struct link_writer {
 
     pthread_mutex_t lock;
     struct outlet *orders;
-    atomic_uint ordered; /* There are orders: spares the lock. */
+    atomic_uint ordered; /* 1: there are orders; 0 spares the lock. */
 };
 
 /* --- Levels, numbers and ends of one outlet. --- */
