@@ -98,20 +98,20 @@ struct ndb_mgm_node_state {
     uint32_t node_id;
     enum ndb_mgm_node_type type;
     enum ndb_mgm_node_status status;
-    uint32_t start_phase;   /* Last completed. */
+    uint32_t start_phase;   /* Last start phase that was completed. */
     uint32_t dynamic_id;    /* Order of joining; 0 = not joined. */
-    uint32_t node_group;    /* 65536: none. */
+    uint32_t node_group;    /* Node group of a data node; 65536: none. */
     uint32_t version;       /* major << 16 | minor << 8 | build; 0 while unknown. */
     uint32_t connect_count; /* Times that it connected to this server. */
-    uint32_t start_percent; /* While it starts: how much of its data has been read back. */
-    uint32_t start_left_s;  /* Seconds that this will take, estimated; 0 = not known. */
+    uint32_t start_percent; /* While it starts: percent of its data that has been read back. */
+    uint32_t start_left_s;  /* Seconds that reading will take, estimated; 0 = not known. */
     int president;          /* 1: this data node leads. */
     uint32_t arbit_state;   /* Data nodes: 0 none, 6 there is an arbitrator, else one is chosen. */
-    uint32_t arbitrator;    /* Data nodes: which node it is, 0 = none. */
+    uint32_t arbitrator;    /* Data nodes: node id of the arbitrator, 0 = none. */
     int slow;               /* 1: this data node is slow; others are asked in its place. */
     int is_single_user;     /* 1: this client alone may work (single user mode). */
-    char address[64];       /* Of the connected process; empty when unknown. */
-    char host[256];         /* From the configuration; empty: any. */
+    char address[64];       /* Address of the connected process; empty when unknown. */
+    char host[256];         /* Host of the configuration; empty: any. */
 };
 
 struct ndb_mgm_cluster_state {
@@ -121,7 +121,7 @@ struct ndb_mgm_cluster_state {
 
 #define NDB_MGM_GROUPS_MAX 16
 struct ndb_mgm_memory_group {
-    uint64_t used; /* Pages. */
+    uint64_t used; /* Pages in use; all figures are pages, but `failed` is requests. */
     uint64_t max;
     uint64_t reserved;
     uint64_t high;
@@ -130,7 +130,7 @@ struct ndb_mgm_memory_group {
 
 struct ndb_mgm_memory {
     uint32_t node_id;
-    uint32_t error;      /* 0, or why this node did not answer (5000, 5005). */
+    uint32_t error;      /* 0, or why this node did not answer: 5000 no contact, 5005 no answer. */
     uint32_t page_size;  /* Bytes. */
     uint64_t data_used;  /* Pages that hold rows. */
     uint64_t index_used; /* Pages that hold hash indexes. */
@@ -141,43 +141,43 @@ struct ndb_mgm_memory {
 
 /* One part of a node's redo log. */
 struct ndb_mgm_log_part {
-    uint32_t state;   /* 0 closed, 1-2 being opened, 3-7 being replayed, 8 running. */
-    uint32_t percent; /* Of opening or replaying. */
-    uint32_t fill;    /* Percent of the files that checkpoints have not freed yet. */
-    uint32_t files;
-    uint32_t file_kb;
-    uint32_t head_file; /* Being written, */
-    uint32_t head_mb;   /* and where. */
-    uint32_t tail_file; /* The oldest that is needed. */
+    uint32_t state;     /* 0 closed, 1-2 being opened, 3-7 being replayed, 8 running. */
+    uint32_t percent;   /* Percent of opening or replaying that is done. */
+    uint32_t fill;      /* Percent of the files that checkpoints have not freed yet. */
+    uint32_t files;     /* Files of the part. */
+    uint32_t file_kb;   /* KB of each file. */
+    uint32_t head_file; /* File that is being written. */
+    uint32_t head_mb;   /* MB of that file before the place of writing. */
+    uint32_t tail_file; /* Oldest file that is needed. */
     uint32_t delayed;   /* Operations held back until there is room. */
-    uint64_t lsn;       /* Last page that is durable. */
-    uint64_t records;   /* Since the node started. */
-    uint64_t bytes;
+    uint64_t lsn;       /* Number of the last page that is durable. */
+    uint64_t records;   /* Records written since the node started. */
+    uint64_t bytes;     /* Bytes written since the node started. */
 };
 
 enum ndb_mgm_lcp_state {
     NDB_MGM_LCP_IDLE = 0,
     NDB_MGM_LCP_WRITING = 1,
-    NDB_MGM_LCP_WAITING = 2, /* Written; until its last GCI is durable. */
+    NDB_MGM_LCP_WAITING = 2, /* It is written, and waits for its last GCI to become durable. */
     NDB_MGM_LCP_CLEANING = 3 /* Replaced files are removed. */
 };
 
 #define NDB_MGM_LOG_PARTS_MAX 64
 struct ndb_mgm_disk {
     uint32_t node_id;
-    uint32_t error;    /* 0, or why this node did not answer (5000, 5005). */
+    uint32_t error;    /* 0, or why this node did not answer: 5000 no contact, 5005 no answer. */
     uint32_t diskless; /* 1: the node keeps nothing on disk. */
-    uint32_t gci;      /* Commits have this one now. */
-    uint32_t durable;  /* Newest that survives the loss of the whole cluster. */
+    uint32_t gci;      /* GCI that commits have now. */
+    uint32_t durable;  /* Newest GCI that survives the loss of the whole cluster. */
     enum ndb_mgm_lcp_state lcp_state;
-    uint32_t lcp_id;  /* Local checkpoint under way, 0 = none. */
-    uint32_t lcp_ms;  /* For so long. */
-    uint32_t last_id; /* The last one, 0 = none since the node started. */
-    uint32_t last_age_ms;
-    uint32_t last_ms; /* How long it took. */
+    uint32_t lcp_id;      /* Local checkpoint under way, 0 = none. */
+    uint32_t lcp_ms;      /* Milliseconds since it began. */
+    uint32_t last_id;     /* Last completed one, 0 = none since the node started. */
+    uint32_t last_age_ms; /* Milliseconds since it was completed. */
+    uint32_t last_ms;     /* Milliseconds that it took. */
     uint32_t last_fragments;
     uint32_t last_failed; /* Fragments that keep their former checkpoint. */
-    uint32_t last_kbytes; /* Written. */
+    uint32_t last_kbytes; /* KB that it has written. */
     uint32_t part_count;
     struct ndb_mgm_log_part parts[NDB_MGM_LOG_PARTS_MAX];
 };
@@ -185,15 +185,15 @@ struct ndb_mgm_disk {
 /* A thread of a data node; microseconds since its process began. */
 struct ndb_mgm_thread {
     char name[12];  /* "main", "ldm", ...; "process" is the whole process, other threads too. */
-    uint64_t at_us; /* When. */
-    uint64_t user_us, system_us;         /* On a CPU, as the operating system counts. */
-    uint64_t work_us, spin_us, sleep_us; /* As the thread measures; of the process 0. */
+    uint64_t at_us; /* Time of this report. */
+    uint64_t user_us, system_us;         /* Time on a CPU, as the operating system counts. */
+    uint64_t work_us, spin_us, sleep_us; /* Time as the thread measures it; 0 of the process. */
 };
 
 #define NDB_MGM_THREADS_MAX 96
 struct ndb_mgm_threads {
     uint32_t node_id;
-    uint32_t error;        /* 0, or why this node did not answer (5000, 5005). */
+    uint32_t error; /* 0, or why this node did not answer: 5000 no contact, 5005 no answer. */
     uint32_t thread_count; /* The last one is the process. */
     struct ndb_mgm_thread threads[NDB_MGM_THREADS_MAX];
 };
@@ -204,17 +204,17 @@ struct ndb_mgm_threads {
 #define NDB_MGM_FLAG_ABORT   4u
 #define NDB_MGM_FLAG_FORCE   8u
 
-#define NDB_MGM_EVENTS_MAX 8192u /* In one report. */
+#define NDB_MGM_EVENTS_MAX 8192u /* Events in one report. */
 
 struct ndb_mgm_event {
     uint32_t type;
-    uint64_t time;    /* Seconds since 1970. */
-    uint32_t time_ms; /* Of the second; 0 from ndb_mgm_next_event(). */
-    uint32_t source_node;
+    uint64_t time;        /* Time of the event, seconds since 1970. */
+    uint32_t time_ms;     /* Milliseconds of that second; 0 from ndb_mgm_next_event(). */
+    uint32_t source_node; /* Node that the event is from. */
     enum ndb_mgm_category category;
     enum ndb_mgm_severity severity;
     char text[512];
-    uint32_t order; /* Of the same node's; only from ndb_mgm_report_events(). */
+    uint32_t order; /* Place among the same node's events; only from ndb_mgm_report_events(). */
 };
 
 /* ---- Handle and connection ---- */
@@ -249,20 +249,20 @@ NDB_MGM_EXPORT void ndb_mgm_set_name(ndb_mgm_handle_t *handle, const char *name)
 NDB_MGM_EXPORT int ndb_mgm_connect(ndb_mgm_handle_t *handle, int retries, uint32_t delay_s);
 /* Tries only the index-th address (from 0), once. */
 NDB_MGM_EXPORT int ndb_mgm_connect_to(ndb_mgm_handle_t *handle, uint32_t index);
-/* Gives back a node id that no node uses yet. -1 (1010) when it was not connected. */
+/* Gives back a node id that no node uses yet. -1 when it was not connected (1010). */
 NDB_MGM_EXPORT int ndb_mgm_disconnect(ndb_mgm_handle_t *handle);
 /* 1 or 0: the server may have closed the connection of a client that was silent for long. What was
  * closed needs no ndb_mgm_disconnect() before the next ndb_mgm_connect(). */
 NDB_MGM_EXPORT int ndb_mgm_is_connected(const ndb_mgm_handle_t *handle);
-/* Of the connect string's address that is in use; host lives as long as the connection. "" and 0
- * when not connected. */
+/* Host and port of the connect string's address that is in use; host lives as long as the
+ * connection. "" and 0 when not connected. */
 NDB_MGM_EXPORT const char *ndb_mgm_connected_host(const ndb_mgm_handle_t *handle);
 NDB_MGM_EXPORT uint16_t ndb_mgm_connected_port(const ndb_mgm_handle_t *handle);
 /* The socket, to wait on together with others; -1 when not connected. It belongs to the handle. */
 NDB_MGM_EXPORT int ndb_mgm_socket(const ndb_mgm_handle_t *handle);
 
-/* Of the last call that failed. The text includes what the server said; both live as long as the
- * handle. */
+/* Code and text of the last call that failed. The text includes what the server said; both live as
+ * long as the handle. */
 NDB_MGM_EXPORT int ndb_mgm_error_code(const ndb_mgm_handle_t *handle);
 NDB_MGM_EXPORT const char *ndb_mgm_error_text(const ndb_mgm_handle_t *handle);
 /* The fixed text of a code; never NULL. */
@@ -302,7 +302,7 @@ NDB_MGM_EXPORT int ndb_mgm_get_connection_port(ndb_mgm_handle_t *handle, uint32_
 /* All nodes of the configuration, in order of their ids. `state` is the caller's (about 100 KB). */
 NDB_MGM_EXPORT int ndb_mgm_get_status(ndb_mgm_handle_t *handle,
                                       struct ndb_mgm_cluster_state *state);
-/* Of one data node, or of all (0). Fills at most `room` records; the number, or -1. */
+/* The memory of one data node, or of all (0). Fills at most `room` records; the number, or -1. */
 NDB_MGM_EXPORT int ndb_mgm_report_memory(ndb_mgm_handle_t *handle, uint32_t node_id,
                                          struct ndb_mgm_memory *reports, uint32_t room);
 /* The same for redo logs and local checkpoints. */
@@ -330,8 +330,8 @@ NDB_MGM_EXPORT int ndb_mgm_restart(ndb_mgm_handle_t *handle, const uint32_t *nod
 NDB_MGM_EXPORT int ndb_mgm_check_restart(ndb_mgm_handle_t *handle, uint32_t flags);
 /* Stops all data nodes and then the management servers. The number of nodes, or -1. */
 NDB_MGM_EXPORT int ndb_mgm_shutdown(ndb_mgm_handle_t *handle);
-/* Single user mode: only clients of this API node may begin transactions, others get 299. Returns
- * when nothing of others is under way any more (30 s at most). Exit ends it. 0 or -1. */
+/* Single user mode: only clients of this API node may begin transactions, others are refused (299).
+ * Returns when nothing of others is under way any more (30 s at most). Exit ends it. 0 or -1. */
 NDB_MGM_EXPORT int ndb_mgm_enter_single_user(ndb_mgm_handle_t *handle, uint32_t node_id);
 NDB_MGM_EXPORT int ndb_mgm_exit_single_user(ndb_mgm_handle_t *handle);
 /* Node ids held by sessions whose process has no link are free again: `list` gets their ids,

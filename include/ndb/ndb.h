@@ -10,8 +10,9 @@
  * *_free, *_close and *_release functions.
  *
  * Time: every call that waits takes timeout_ms: 0 = the connection's default (10 s unless set
- * otherwise), NDB_NO_TIMEOUT = for ever. When it expires the call fails with 4012; whether a commit
- * happened is then unknown (status NDB_STATUS_UNKNOWN), anything else has not happened.
+ * otherwise), NDB_NO_TIMEOUT = for ever. When it expires the call fails with 4012, the time is up;
+ * whether a commit happened is then unknown (status NDB_STATUS_UNKNOWN), anything else has not
+ * happened.
  *
  * Threads: "any thread": may be called at any time from any thread. "own thread": the object and
  * everything made from it must be used by one thread at a time. A connection is for all threads; an
@@ -109,12 +110,13 @@ NDB_API void ndb_error_lookup(int32_t code, ndb_error_t *error);
 struct ndb_connection_options {
     const char *name;            /* Shown by the cluster; NULL = "ndbclient". */
     uint32_t node_id;            /* Ask for this node id; 0 = any free one. */
-    uint32_t default_timeout_ms; /* For calls with timeout 0; 0 = 10000. */
+    uint32_t default_timeout_ms; /* Time for calls with timeout 0; 0 = 10000. */
     uint32_t spin_us;            /* Longest wait without sleep; 0 = 50, UINT32_MAX = never spin. */
-    uint32_t flush_bytes;  /* Asynchronous requests are sent when so many bytes wait; 0 = 32768. */
-    uint32_t buffer_bytes; /* Requests not yet sent, per data node: more is error 4022; 0 = 8 MB.
-                              Batches are sent in parts, when there is room. */
-    bool no_reconnect;     /* Do not come back by itself after all links were lost. */
+    uint32_t flush_bytes; /* Asynchronous requests are sent when so many bytes wait; 0 = 32768. */
+    /* Requests not yet sent, per data node: more are refused, error 4022; 0 = 8 MB. Batches are
+     * sent in parts, when there is room. */
+    uint32_t buffer_bytes;
+    bool no_reconnect; /* Do not come back by itself after all links were lost. */
 };
 
 /*
@@ -134,8 +136,9 @@ NDB_API int ndb_connection_connect(struct ndb_cluster_connection *connection, ui
 
 /* Waits until data nodes accept transactions: for the first one as long as timeout_ms says, then
    for the others a second at most. Returns the number of configured data nodes that are not yet
-   started: 0 = all are ready, > 0 = some are, -1 = none (error 4009, whose detail says why the last
-   attempt at a link failed: that a node belongs to another cluster, too). Any thread. */
+   started: 0 = all are ready, > 0 = some are, -1 = none (error 4009, the cluster is out of reach;
+   its detail says why the last attempt at a link failed: that a node belongs to another cluster,
+   too). Any thread. */
 NDB_API int ndb_connection_wait_until_ready(struct ndb_cluster_connection *connection,
                                             uint32_t timeout_ms);
 
@@ -167,7 +170,7 @@ struct ndb_statistics {
     uint64_t scans_pruned;      /* Scans whose ranges let fragments be left out. */
     uint64_t fragments_scanned; /* Fragments that the cluster has read to their end for scans. */
     uint64_t dictionary_requests;
-    uint64_t retries; /* By ndb_run_transaction and transparent ones. */
+    uint64_t retries; /* Tries again, by ndb_run_transaction and transparent ones. */
     uint64_t timeouts;
     uint64_t late_answers; /* Dropped: late, foreign or forged. */
     uint64_t bytes_sent, bytes_received, sends, polls;
@@ -179,8 +182,8 @@ NDB_API void ndb_connection_statistics(struct ndb_cluster_connection *connection
 
 /* ---- ndb_t: one thread's access ---- */
 
-/* database is put before table names without one; NULL = "test". At most 4711 per connection
- * (4105). Any thread. */
+/* database is put before table names without one; NULL = "test". At most 4711 per connection, more
+ * are refused (4105). Any thread. */
 NDB_API ndb_t *ndb_open(struct ndb_cluster_connection *connection, const char *database);
 /* Rolls back and closes what is still open. Own thread. */
 NDB_API void ndb_close(ndb_t *ndb);
@@ -246,18 +249,18 @@ struct ndb_table_info {
     uint32_t table_id, version;
     uint32_t columns, key_columns;
     uint32_t fragments, replicas, hash_map_buckets;
-    uint32_t row_size_max; /* Bytes. */
+    uint32_t row_size_max; /* Bytes of the longest row. */
     const char *balance;   /* "FOR_RP_BY_LDM", ... */
     bool read_backup, fully_replicated, logging, row_gci, row_checksum;
     uint64_t max_rows;
-    uint32_t indexes;        /* Ordered ones. */
-    uint32_t unique_indexes; /* Unique ones, with numbers of their own. */
+    uint32_t indexes;        /* Ordered indexes. */
+    uint32_t unique_indexes; /* Unique indexes, with numbers of their own. */
     /* As many as fragments; fewer of a fully replicated table in several node groups: there
        fragment f is the partition f, or (from number `partitions` on) a copy of partition f %
        partitions. */
     uint32_t partitions;
-    /* Of the version: stays when columns and indexes come or names change. The same table_id with
-       another one is another table: it was truncated, or dropped and made anew. */
+    /* Part of the version that stays when columns and indexes come or names change. The same
+     * table_id with another one is another table: it was truncated, or dropped and made anew. */
     uint32_t version_major;
 };
 
@@ -265,11 +268,12 @@ struct ndb_table_info {
 /* An ordered or a unique index. */
 struct ndb_index_info {
     const char *name; /* Lives as long as the table object. */
-    uint32_t number;  /* From 0, in the order of the definition. */
+    uint32_t number;  /* Number of the index, from 0, in the order of the definition. */
     uint32_t columns;
     uint32_t column[NDB_INDEX_COLUMNS_MAX]; /* Column ids, most significant first. */
-    uint32_t table_id; /* Of the hidden table that a unique index is; else 0. */
-    uint32_t version;  /* Of that hidden table; of an ordered index, which has none: its table's. */
+    uint32_t table_id; /* Id of the hidden table that a unique index is; else 0. */
+    /* Version of that hidden table; of an ordered index, which has none, its table's. */
+    uint32_t version;
 };
 
 /*
@@ -285,7 +289,7 @@ NDB_API void ndb_table_invalidate(ndb_t *ndb, const char *name);
 /* Where in a statement an error is: what cannot be read, or the name that is taken, too long or not
    there. */
 struct ndb_sql_error {
-    uint32_t line, column; /* From 1; 0 = no position. */
+    uint32_t line, column; /* Position, from 1; 0 = none. */
     char message[256];     /* "at 'WORD'", and what the error's text does not say; without the
                               position, which the error's detail begins with. */
 };
@@ -324,9 +328,10 @@ struct ndb_progress {
 NDB_API int ndb_index_create(ndb_t *ndb, const char *sql, struct ndb_sql_error *where,
                              const struct ndb_progress *progress, uint32_t timeout_ms);
 /* An ordered or a unique index; the table may be in use meanwhile. Scans of an ordered one end with
-   910. Who looks for a row by a unique one gets 283, later 1232 or 241; a transaction that has
-   found one by it is waited for, but aborted (283) when it does nothing for
-   TransactionDeadlockDetectionTimeout. Errors: 723 no table, 4243 no index. Own thread. */
+   910, the index is being dropped. Who looks for a row by a unique one gets 283, it is being
+   dropped, later 1232 or 241, it is gone; a transaction that has found one by it is waited for, but
+   aborted (283) when it does nothing for TransactionDeadlockDetectionTimeout. Errors: 723 no table,
+   4243 no index. Own thread. */
 NDB_API int ndb_index_drop(ndb_t *ndb, const char *table, const char *index, uint32_t timeout_ms);
 /*
  * Executes one statement that changes a table which may be in use:
@@ -339,9 +344,10 @@ NDB_API int ndb_index_drop(ndb_t *ndb, const char *table, const char *index, uin
  *
  * All of it is done on all data nodes or nothing. Whoever has a table open that is renamed, or gets
  * a column, goes on as before; ndb_table_open() knows what is new. Who has one open that is
- * truncated gets 283, 284 or 241 and opens it again. Errors: 723 no such table, 721 the name is
- * taken, 4004 no such column, 720 the column's name is taken, 741 a column that cannot be added;
- * 241 others have changed the table again and again meanwhile: try again. Own thread.
+ * truncated gets 283, 284 or 241, the table is being dropped, unknown or another one, and opens it
+ * again. Errors: 723 no such table, 721 the name is taken, 4004 no such column, 720 the column's
+ * name is taken, 741 a column that cannot be added; 241 others have changed the table again and
+ * again meanwhile: try again. Own thread.
  */
 NDB_API int ndb_table_alter(ndb_t *ndb, const char *sql, struct ndb_sql_error *where,
                             uint32_t timeout_ms);
@@ -384,27 +390,29 @@ NDB_API int ndb_table_find_unique(const struct ndb_table *table, const char *nam
 
 /* The columns of conditions that are joined by AND. Others do not matter here. */
 struct ndb_condition_columns {
-    const uint32_t *equal; /* Ids of those that are equal to a value, */
+    const uint32_t *equal; /* Ids of columns that are equal to a value. */
     uint32_t equal_count;
-    const uint32_t *null; /* that are NULL, */
+    const uint32_t *null; /* Ids of columns that are NULL. */
     uint32_t null_count;
-    const uint32_t *range; /* and that are less or greater than a value, or between two. */
+    /* Ids of columns that are less or greater than a value, or between two. */
+    const uint32_t *range;
     uint32_t range_count;
 };
 enum ndb_access_kind {
-    NDB_ACCESS_PRIMARY_KEY = 0, /* At most one row: ndb_read() by primary key, */
-    NDB_ACCESS_UNIQUE = 1,      /* by unique index `number` (ndb_record_create_unique()); */
-    NDB_ACCESS_INDEX = 2,       /* a range of ordered index `number` (struct ndb_index_range); */
-    NDB_ACCESS_SCAN = 3         /* all rows have to be looked at, with a filter. */
+    NDB_ACCESS_PRIMARY_KEY = 0, /* At most one row: ndb_read() by primary key. */
+    /* At most one row: by unique index `number` (ndb_record_create_unique()). */
+    NDB_ACCESS_UNIQUE = 1,
+    NDB_ACCESS_INDEX = 2, /* A range of ordered index `number` (struct ndb_index_range). */
+    NDB_ACCESS_SCAN = 3   /* All rows have to be looked at, with a filter. */
 };
 struct ndb_access {
     enum ndb_access_kind kind;
     uint32_t number;
-    const char *name;  /* The index's, "PRIMARY" or "". Lives as long as the table object. */
-    uint32_t columns;  /* The first so many columns of the index are fixed: both bounds have their
-                          values; */
-    bool range;        /* and the next one has a range: one bound more, or two. */
-    bool one_fragment; /* These fix the partition: one fragment is read. */
+    const char *name; /* Name of the index, "PRIMARY" or "". Lives as long as the table object. */
+    /* The first so many columns of the index are fixed: both bounds have their values. */
+    uint32_t columns;
+    bool range;        /* The next column has a range: one bound more, or two. */
+    bool one_fragment; /* The fixed columns fix the partition: one fragment is read. */
 };
 /*
  * The best way to the rows of a condition: by key when one is fixed, else the ordered index of
@@ -428,7 +436,7 @@ struct ndb_fragment_info {
     uint64_t rows;
     uint64_t commits; /* Rows changed by commits since its node began to serve the fragment. */
     uint64_t fixed_bytes, var_bytes, index_bytes; /* Memory: whole pages. */
-    uint64_t var_used_bytes;                      /* Of var_bytes, by rows. */
+    uint64_t var_used_bytes;                      /* Bytes of var_bytes that rows use. */
 };
 /* Asks the data nodes about the fragments 0 .. count-1 of the table (count: at least
  * ndb_table_info.fragments). 0 or -1 with ndb_error(ndb). Own thread. */
@@ -446,14 +454,14 @@ enum ndb_print_flags {
     NDB_PRINT_QUOTE = 1, /* Character and binary values between double quotes. */
     NDB_PRINT_HEX = 2    /* Binary values always as 0x... */
 };
-/* A stored value as text and a NUL. Returns the length, or -1: buffer too small (4278) or
- * malformed. Any thread. */
+/* A stored value as text and a NUL. Returns the length, or -1: the buffer is too small (4278) or
+ * the value malformed. Any thread. */
 NDB_API int ndb_value_print(const struct ndb_table *table, uint32_t column, const void *value,
                             uint32_t value_size, uint32_t flags, char *text, uint32_t text_size);
 /* Buffer that is always large enough for ndb_value_print of this column. Any thread. */
 NDB_API uint32_t ndb_value_print_size(const struct ndb_table *table, uint32_t column);
-/* Text to a stored value; *size is set. Returns 0 or the error's number (4216, 4313, 4314,
- * 4278). Any thread. */
+/* Text to a stored value; *size is set. Returns 0 or the error's number: 4216 too long, 4313 not of
+ * the column's type, 4314 out of its range, 4278 the buffer is too small. Any thread. */
 NDB_API int ndb_value_parse(const struct ndb_table *table, uint32_t column, const char *text,
                             uint32_t text_size, void *value, uint32_t value_capacity,
                             uint32_t *size);
@@ -489,10 +497,10 @@ NDB_API int ndb_value_form(const struct ndb_table *table, uint32_t column, const
 #define NDB_FIELD_CSTRING 1u
 
 struct ndb_field {
-    const char *column; /* Name; NULL: column_id. */
+    const char *column; /* Name of the column; NULL: column_id says which. */
     uint32_t column_id;
-    uint32_t offset; /* Of the member in the row. */
-    uint32_t size;   /* Of the member; 0 = the column's (cannot be 0 with NDB_FIELD_CSTRING). */
+    uint32_t offset; /* Offset of the member in the row. */
+    uint32_t size; /* Size of the member; 0 = the column's (cannot be 0 with NDB_FIELD_CSTRING). */
     uint32_t null_offset; /* Byte that holds the null bit, NDB_NOT_NULLABLE = no null bit. A
                              nullable column without one cannot be NULL in this row: reading a NULL
                              is error 4203. */
@@ -583,7 +591,7 @@ enum ndb_operation_flags {
         1, /* A refused operation leaves the transaction alive. The default of reads. */
     NDB_OP_ABORT_ON_ERROR =
         2,            /* A refused operation aborts the transaction. The default of all others. */
-    NDB_OP_NOWAIT = 4 /* A locked row is error 635 at once. */
+    NDB_OP_NOWAIT = 4 /* A locked row is an error (635) at once. */
 };
 
 struct ndb_operation_options {
@@ -600,7 +608,7 @@ struct ndb_operation_options {
        filled into `result` by this record, in the same round trip. Both or none. */
     const struct ndb_record *result_record;
     void *result;
-    const uint8_t *result_mask; /* As `mask`. */
+    const uint8_t *result_mask; /* Columns of result_record that are wanted, as `mask`. */
 };
 
 /* Begins a transaction; nothing is sent. Its node is chosen by the key of its first operation. Own
@@ -713,12 +721,13 @@ NDB_API int ndb_transaction_durable(const struct ndb_transaction *transaction);
 /* API block << 52 | node id << 40 | counter, as other reports of the cluster show it. */
 NDB_API uint64_t ndb_transaction_id(const struct ndb_transaction *transaction);
 /*
- * For a transaction whose last execute ended with NDB_STATUS_UNKNOWN (4009, 4012): asks the cluster
- * what has become of it, and again until the time is up. 1: it was committed, and
- * ndb_transaction_epoch() tells its epoch; 0: it was not, and never will be; -1: not known, see
- * ndb_error(): 4012 it is not decided yet or nobody can be asked, it may be asked again; 4009 it
- * is too long ago. The nodes remember about the last 60,000 commits of each of their LDM instances.
- * A transaction that has changed nothing counts as not committed. Own thread.
+ * For a transaction whose last execute ended with NDB_STATUS_UNKNOWN (4009 the coordinator was
+ * lost, 4012 the time was up): asks the cluster what has become of it, and again until the time is
+ * up. 1: it was committed, and ndb_transaction_epoch() tells its epoch; 0: it was not, and never
+ * will be; -1: not known, see ndb_error(): 4012 it is not decided yet or nobody can be asked, it
+ * may be asked again; 4009 it is too long ago. The nodes remember about the last 60,000 commits of
+ * each of their LDM instances. A transaction that has changed nothing counts as not committed. Own
+ * thread.
  */
 NDB_API int ndb_transaction_outcome(struct ndb_transaction *transaction, uint32_t timeout_ms);
 /* The data node that coordinates it, 0 before the first execute. */
@@ -773,9 +782,9 @@ NDB_API int ndb_increment(ndb_t *ndb, const struct ndb_record *key_record, const
 /* ---- Numbers for new rows ---- */
 
 struct ndb_increment_options {
-    uint32_t prefetch; /* So many numbers are taken from the cluster at a time; 0 = 32. */
-    uint32_t step;     /* Only start + n * step; 0 = 1. */
-    uint64_t start;    /* 0 = 1. */
+    uint32_t prefetch; /* Numbers that are taken from the cluster at a time; 0 = 32. */
+    uint32_t step;     /* Only numbers start + n * step are given; 0 = 1. */
+    uint64_t start;    /* The first number; 0 = 1. */
 };
 /*
  * Gives the next number of a table, for the key of a new row. No number of a table is given twice:
@@ -897,7 +906,7 @@ NDB_API uint32_t ndb_process_timeout(const ndb_t *ndb);
 /* One end of a range of an ordered index. NULL comes before all other values. */
 struct ndb_index_bound {
     uint32_t columns; /* The first so many columns of the index; 0 = no bound on this side. */
-    const void *const *value; /* Theirs, in stored form; a NULL pointer is NULL. */
+    const void *const *value; /* Values of these columns, in stored form; a NULL pointer is NULL. */
     const uint32_t *size;     /* Bytes of each value. */
     bool exclusive;           /* Rows with just these values are not wanted. */
 };
@@ -906,7 +915,7 @@ struct ndb_index_bound {
    and close them, this one, too. */
 typedef void (*ndb_scan_callback)(struct ndb_scan *scan, void *context);
 
-#define NDB_RANGES_MAX 256u /* In one scan. */
+#define NDB_RANGES_MAX 256u /* Ranges in one scan. */
 
 /*
  * Rows between two bounds in the order of an ordered index (ndb_table_find_index()), equal keys in
@@ -984,13 +993,13 @@ NDB_API void ndb_range_free(struct ndb_range *range);
 struct ndb_scan_options {
     enum ndb_lock_mode lock; /* Options NULL = NDB_COMMITTED_READ. Rows of locking scans stay locked
                                 until the next batch is fetched. */
-    uint32_t parallelism;    /* Fragments at a time, 0 = all. */
-    uint32_t batch_rows;     /* Per fragment, 0 = the cluster's default; at most 992. */
-    uint32_t batch_bytes;    /* Per fragment, 0 = the cluster's default. */
-    const uint8_t *mask;     /* Columns of the record wanted, as in ndb_operation_options. */
+    uint32_t parallelism;    /* Fragments read at a time, 0 = all. */
+    uint32_t batch_rows; /* Rows of a batch per fragment, 0 = the cluster's default; at most 992. */
+    uint32_t batch_bytes; /* Bytes of a batch per fragment, 0 = the cluster's default. */
+    const uint8_t *mask;  /* Columns of the record wanted, as in ndb_operation_options. */
     const struct ndb_program *program;   /* Only rows that it does not refuse, see
                                             ndb_filter_program(); it must not store. Copied. */
-    uint32_t limit;                      /* So many rows at most; 0 = all. */
+    uint32_t limit;                      /* Rows that are given at most; 0 = all. */
     const struct ndb_index_range *range; /* Rows in the order of an index; NULL = the table's in any
                                             order. Copied. Errors: 4243 no such index, 4259 a bound
                                             with wrong values, or an ordered scan of more than 256

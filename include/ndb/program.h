@@ -45,9 +45,10 @@ enum ndb_condition {
     NDB_LE = 3,
     NDB_GT = 4,
     NDB_GE = 5,
-    NDB_LIKE =
-        6, /* % any characters, _ one, \ takes the next one as it is. Char and binary types; */
-    NDB_NOT_LIKE = 7 /* the value is the pattern, without a length prefix. */
+    /* For char and binary types. The value is the pattern, without a length prefix: % stands for
+     * any characters, _ for one, \ takes the next one as it is. */
+    NDB_LIKE = 6,
+    NDB_NOT_LIKE = 7 /* True when the value does not match, the rest as with NDB_LIKE. */
 };
 
 enum ndb_arithmetic { NDB_ADD = 0, NDB_SUBTRACT, NDB_MULTIPLY, NDB_DIVIDE, NDB_REMAINDER };
@@ -86,7 +87,8 @@ NDB_API int ndb_program_branch_number_null(struct ndb_program *program, uint32_t
 /* The program ends with ok, or with stored: see the table above. */
 NDB_API int ndb_program_exit_ok(struct ndb_program *program);
 NDB_API int ndb_program_exit_stored(struct ndb_program *program);
-/* code: 6000 to 6999, which are the application's (class NDB_CLASS_USER, permanent), 626 or 899. */
+/* code: 6000 to 6999, which are the application's (class NDB_CLASS_USER, permanent), 626 (no such
+   row) or 899 (temporary). */
 NDB_API int ndb_program_refuse(struct ndb_program *program, uint32_t code);
 /* column = column + delta; registers 6 and 7 are used. The exit is up to the caller. */
 NDB_API int ndb_program_add(struct ndb_program *program, uint32_t column, int64_t delta);
@@ -139,7 +141,7 @@ NDB_API int ndb_filter_where(struct ndb_filter *filter, const char *condition,
 /* Never NULL. 4260 end without begin, 4261 a group is still open, 4294 longer than 4000 words. */
 NDB_API const ndb_error_t *ndb_filter_error(const struct ndb_filter *filter);
 /* The finished filter as a program, which lives as long as it: for scans, and for operations, which
-   it refuses with 626 when the row does not fit. NULL: see ndb_filter_error(). */
+   it refuses with 626, no such row, when the row does not fit. NULL: see ndb_filter_error(). */
 NDB_API const struct ndb_program *ndb_filter_program(struct ndb_filter *filter);
 
 #ifdef __cplusplus
