@@ -16,7 +16,7 @@
 
 #include "config/mgm_handle.h"
 
-#define CONNECT_MS 5000u /* For one address: the next one may answer. */
+#define CONNECT_MS 5000u /* Time for one address: the next one may answer. */
 #define PROBE_MS   2000u /* A server that hangs still takes connections, but says nothing. */
 
 uint64_t mgm_now_ms(void)

@@ -17,7 +17,7 @@ struct mgm_address {
 };
 
 struct mgm_connectstring {
-    uint32_t node_id; /* 0: not named. */
+    uint32_t node_id; /* Node id that the string names; 0: none. */
     char bind_host[256];
     uint16_t bind_port;
     uint32_t count;
@@ -26,17 +26,17 @@ struct mgm_connectstring {
 
 struct ndb_mgm_handle {
     struct mgm_connectstring target;
-    int socket;         /* -1: not connected. */
-    uint32_t connected; /* Index of the address. */
+    int socket;         /* The socket; -1: not connected. */
+    uint32_t connected; /* Index of the address that is in use. */
     uint32_t timeout_ms;
     bool listener;
     char name[64];
     int error;
     char error_text[640];
     struct mgm_parser reply;
-    uint8_t in[16384]; /* Read, not yet used. */
+    uint8_t in[16384]; /* Bytes read and not yet used. */
     size_t in_used;
-    struct ndb_mgm_event event; /* Being read. */
+    struct ndb_mgm_event event; /* The event that is being read. */
     char line[MGM_LINE_MAX + 1];
     uint32_t line_used;
 };

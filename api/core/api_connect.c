@@ -12,7 +12,7 @@ struct api_connect *api_connect_get(struct api_client *client, uint32_t node, ui
     struct api_node *peer = &client->core->node[node];
 
     while (connect != NULL && connect->epoch != atomic_load(&peer->epoch)) {
-        client->free[node] = connect->next; /* Of a link whose end has not been heard of. */
+        client->free[node] = connect->next; /* Its link has ended, unheard of. */
         api_connect_drop(client, connect);
         connect = client->free[node];
     }

@@ -43,14 +43,14 @@ struct api_scan;
 #define API_CLIENTS_MAX  4711u /* Per node: "Ndb objects" of the field. */
 #define API_NO_TIMEOUT   UINT32_MAX
 #define API_OPS_MAX      0xFFFFFFu
-#define API_HEARTBEAT_MS 1500u /* Until a data node has said how often. */
+#define API_HEARTBEAT_MS 1500u /* Interval of registrations until a data node has said how often. */
 
 struct api_host {
     void *context;
     /* Whole packed signals for a data node, in order; copied or sent before it returns. Dropped
        when `epoch` is not the open link's. False: no room, nothing was taken (the request fails
-       with 4022; a batch of which a part was taken before waits). May be called by any client's
-       thread. */
+       with ERR_API_SEND_BUFFER_4022; a batch of which a part was taken before waits). May be called
+       by any client's thread. */
     bool (*send)(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
                  uint32_t count);
     /* A good part of the room is taken: what comes in parts waits with the next one. Any client's
@@ -63,23 +63,23 @@ struct api_host {
 
 struct api_config {
     uint32_t own_node;
-    uint32_t generation;    /* Of the configuration. */
+    uint32_t generation;    /* Generation of the configuration. */
     uint64_t transid_start; /* Random start of the transaction counter (low 32 bits are used). */
     struct node_mask data_nodes; /* All configured data nodes. */
     uint32_t neighbour; /* Data node preferred when there is no hint, 0 = none (round robin). */
-    /* Per scan: fetches ahead while less than this waits. 0 = 1M words. */
+    /* Words per scan: it fetches ahead while less than this waits. 0 = 1M words. */
     uint32_t scan_buffer_words;
-    /* Per transaction: rows are asked for while those under way may take less than this, a part of
-       what a data node can keep for a client. 0 = 128K words. */
+    /* Words per transaction: rows are asked for while those under way may take less than this, a
+     * part of what a data node can keep for a client. 0 = 128K words. */
     uint32_t rows_words;
-    uint32_t arbitration_delay_ms; /* Until it answers as an arbitrator. */
+    uint32_t arbitration_delay_ms; /* Milliseconds before it answers as an arbitrator. */
 };
 
 /* ---- Core: the node ---- */
 
 /* NULL when memory is out. The host struct is copied. */
 struct api_core *api_core_create(const struct api_config *config, const struct api_host *host);
-/* Closes all clients (their requests complete with 4009 first). */
+/* Closes all clients (their requests complete with ERR_CLUSTER_FAILURE first). */
 void api_core_destroy(struct api_core *core);
 
 /*
@@ -155,8 +155,8 @@ const struct api_statistics *api_client_statistics(const struct api_client *clie
 
 /* A table as it was when read; never changes. Shared by reference count. */
 const struct table_def *api_table_def(const struct api_table *table);
-uint32_t api_table_fragments(const struct api_table *table);  /* With copies, */
-uint32_t api_table_partitions(const struct api_table *table); /* and without them. */
+uint32_t api_table_fragments(const struct api_table *table);  /* Copies included. */
+uint32_t api_table_partitions(const struct api_table *table); /* Fragments without copies. */
 uint32_t api_table_replicas(const struct api_table *table);
 uint32_t api_table_buckets(const struct api_table *table);
 uint32_t api_table_node(const struct api_table *table, uint32_t fragment, uint32_t replica);
@@ -174,8 +174,8 @@ void api_table_release(struct api_table *table);
 struct api_dict_result {
     uint32_t error;
     uint32_t master_node;
-    uint32_t column;         /* Creation: 1 + column that the error is about, 0 = none. */
-    struct api_table *table; /* api_dict_get: yours to release. */
+    uint32_t column;         /* Creation: 1 + column that the error is about; 0 = none. */
+    struct api_table *table; /* The table that api_dict_get() asked for: yours to release. */
     uint32_t table_id;
     uint32_t version;
     const uint32_t *list; /* api_dict_list: entries as in LIST_TABLES_CONF, all of them; valid in
@@ -188,9 +188,9 @@ typedef void (*api_dict_done)(void *context, const struct api_dict_result *resul
 /* The cached table (to release), or NULL. `name` is "database/def/table". */
 struct api_table *api_dict_cached(struct api_core *core, const char *name);
 void api_dict_invalidate(struct api_core *core, const char *name);
-/* Forget this very definition: what errors 241, 283, 284, 910, 1226, 1227 and 1232 do by
- * themselves.
- */
+/* Forget this very definition: what ERR_SCHEMA_VERSION, ERR_TABLE_DROPPING_TC,
+ * ERR_UNKNOWN_TABLE_TC, ERR_INDEX_DROPPING, ERR_TABLE_DROPPING, ERR_SCHEMA_VERSION_LQH and
+ * ERR_SCAN_TARGET_INDEX do by themselves. */
 void api_dict_invalidate_table(struct api_core *core, const struct api_table *table);
 
 /* Is it an error of a definition that is not the table's any more? */
@@ -201,7 +201,7 @@ bool api_error_is_stale(uint32_t error);
 void api_dict_changed(struct api_core *core, uint32_t table_id, uint32_t version);
 
 /* Requests: 0 = accepted, else the error number and `done` will not run. Reads are tried at another
-   node when their node fails; creation and drop go to the president (and follow 702). */
+   node when their node fails; creation and drop go to the president (and follow ERR_NOT_MASTER). */
 uint32_t api_dict_get(struct api_client *client, const char *name, uint32_t timeout_ms,
                       api_dict_done done, void *context);
 uint32_t api_dict_create(struct api_client *client, const struct table_def *def,
@@ -235,14 +235,14 @@ struct api_tx *api_tx_start(struct api_client *client); /* NULL: no memory. */
  * run any more. */
 void api_tx_close(struct api_tx *tx);
 
-/* Flag besides KEY_IGNORE_ERROR and KEY_NOWAIT: only "no such row" (626) leaves the transaction
+/* Flag besides KEY_IGNORE_ERROR and KEY_NOWAIT: only ERR_ROW_NOT_FOUND leaves the transaction
  * alive. */
 #define API_OP_MAY_MISS (1u << 16)
 
 struct api_op_options {
     struct api_table *table; /* Must stay held until the transaction is closed. */
     enum key_operation operation;
-    enum lock_mode lock; /* Reads. */
+    enum lock_mode lock; /* Lock mode of a read. */
     /* 1 + number of the unique index whose key it is; 0 = the primary key. Reads, updates, deletes;
      * a committed read becomes one with a shared lock. */
     uint32_t unique;
@@ -268,7 +268,8 @@ struct api_op *api_op_end(struct api_tx *tx, const struct api_op_options *option
 
 void *api_op_context(const struct api_op *op);
 void *api_op_context2(const struct api_op *op);
-uint32_t api_op_error(const struct api_op *op); /* 0, or why it was refused; 626 = no such row. */
+/* 0, or why it was refused: ERR_ROW_NOT_FOUND, ... */
+uint32_t api_op_error(const struct api_op *op);
 struct api_op *api_op_next(const struct api_op *op); /* In order of definition. */
 struct api_tx *api_op_tx(const struct api_op *op);
 
@@ -291,10 +292,10 @@ bool api_tx_in_flight(const struct api_tx *tx);
 bool api_tx_changed(const struct api_tx *tx);            /* One of its operations is not a read. */
 uint32_t api_tx_error(const struct api_tx *tx);          /* What ended it, 0 = nothing. */
 struct api_op *api_tx_error_op(const struct api_tx *tx); /* NULL = no single operation. */
-/* TC_OPERATIONS_LIMIT (234), TRANSACTION_TOO_BIG (261): so many operations, or changes, fit into a
+/* ERR_TC_OPERATIONS_LIMIT, ERR_TRANSACTION_TOO_BIG: so many operations, or changes, fit into a
  * transaction; else 0. */
 uint32_t api_tx_error_fits(const struct api_tx *tx);
-/* UNIQUE_DUPLICATE (893): the name of the unique index, else "". Valid as long as the operation's
+/* ERR_UNIQUE_DUPLICATE: the name of the unique index, else "". Valid as long as the operation's
  * table. */
 const char *api_tx_error_index(const struct api_tx *tx);
 struct api_op *api_tx_first(const struct api_tx *tx);
@@ -313,7 +314,7 @@ typedef void (*api_durable_done)(void *context, uint32_t error);
 /*
  * Waits until everything up to `epoch` survives the loss of the whole cluster. 0 = accepted, else
  * the error number and `done` will not run. Another node is asked when one is lost; when all are
- * lost, one that comes back: 248 when the epoch was lost with them.
+ * lost, one that comes back: ERR_EPOCH_LOST when the epoch was lost with them.
  */
 uint32_t api_wait_durable(struct api_client *client, uint64_t epoch, uint32_t timeout_ms,
                           api_durable_done done, void *context);
@@ -337,8 +338,8 @@ struct api_scan_options {
      * else each fragment's are. */
     const uint32_t *range;
     uint32_t range_words;
-    uint32_t limit; /* So many rows are given out, or counted, at most; 0 = all. */
-    bool copies;    /* Of a fully replicated table: of the copies, too; not with ranges. */
+    uint32_t limit; /* The most rows that are given out, or counted; 0 = all. */
+    bool copies;    /* With a fully replicated table: rows of the copies, too; not with ranges. */
     /* Something changed: rows, end or error. At most once until api_scan_next() has returned
      * API_SCAN_WAIT. */
     void (*ready)(void *context, struct api_scan *scan);

@@ -4,7 +4,7 @@
 #include "api/core/api_transaction.h"
 
 #define READ_ATTEMPTS 4u    /* Nodes that a committed read is sent to before it fails. */
-#define DOUBT_MS      2000u /* For a failure to be agreed on and a transaction to be ended. */
+#define DOUBT_MS      2000u /* Time to agree on a failure and to end a transaction. */
 
 static bool none_ready(const struct api_core *core)
 {

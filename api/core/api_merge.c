@@ -10,9 +10,9 @@ enum source_state { SOURCE_IDLE = 0, SOURCE_READY, SOURCE_OVER };
 struct source {
     struct api_chunk *first;
     struct api_chunk *last;
-    uint64_t words; /* Of all its chunks. */
+    uint64_t words; /* Words of all its chunks. */
     enum source_state state;
-    uint32_t range; /* Of its first row. */
+    uint32_t range; /* Range of its first row. */
 };
 
 struct api_merge {
@@ -20,7 +20,7 @@ struct api_merge {
     struct api_merge_order order;
     uint32_t sources;
     struct source *source;
-    struct scan_value *key; /* Of each source's first row: column_count values. */
+    struct scan_value *key; /* Values of each source's first row, column_count of them. */
     uint32_t *heap;
     uint32_t heap_count;
     uint32_t idle;

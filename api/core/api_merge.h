@@ -26,8 +26,8 @@ struct api_merge_order {
     struct table_index index;
     bool descending; /* Within each range. */
     bool ranged;     /* Rows tell their range. */
-    uint32_t wanted; /* Columns at the beginning of each row that the application has asked for; 0 =
-                        all are. */
+    /* Columns at the beginning of each row that the application has asked for; 0 = all are. */
+    uint32_t wanted;
 };
 
 /* NULL without memory. */

@@ -388,7 +388,7 @@ void api_exec_SCAN_TABREF(struct api_client *client, const uint32_t *words)
 
 /* ---- Asking for more. ---- */
 
-/* Of a merge: a fragment whose rows here run out. */
+/* Is this a fragment of a merge whose rows here run out? */
 static bool fragment_may_go_on(const struct api_scan *scan, uint32_t number)
 {
     const struct api_scan_fragment *fragment = &scan->fragments[number];

@@ -15,20 +15,21 @@
 /* What a client knows of a data node. The atomics are written by the node's part and read by all
  * clients. */
 struct api_node {
-    _Atomic uint32_t epoch; /* Of the open link, 0 = none. */
-    _Atomic uint32_t
-        level; /* enum start_level, START_NOTHING until it has confirmed the registration. */
+    _Atomic uint32_t epoch; /* Epoch of the open link; 0 = there is none. */
+    /* enum start_level; START_NOTHING until it has confirmed the registration. */
+    _Atomic uint32_t level;
     _Atomic uint32_t tc_count;
-    _Atomic uint32_t gone;    /* Others say that it is lost, or not started: it sends no rows. */
+    _Atomic uint32_t gone;    /* 1: others say that it is lost, or not started: it sends no rows. */
     _Atomic uint32_t refused; /* The error of its last API_REGREF, 0 = it has confirmed since. */
-    _Atomic uint32_t slow;    /* The data nodes have found it slow: others are better asked. */
-    uint32_t failure_no;      /* It has lived through the failures of others up to this one. */
-    uint32_t lost_no; /* The failure with which it was lost: not believed before it has lived
-                         through that. 0 = none. */
+    _Atomic uint32_t slow;    /* 1: the data nodes have found it slow: others are better asked. */
+    uint32_t failure_no; /* The node has lived through the failures of others up to this one. */
+    /* The failure with which it was lost; it is not believed before it has lived through that. 0 =
+     * none. */
+    uint32_t lost_no;
     uint32_t heartbeat_ms;
-    uint64_t register_at_ms; /* Next API_REGREQ. */
-    uint64_t heard_ms;       /* Last API_REGCONF, or when the link came up. */
-    struct beat_window late; /* How late those were. */
+    uint64_t register_at_ms; /* When the next API_REGREQ is sent. */
+    uint64_t heard_ms;       /* When the last API_REGCONF came, or the link came up. */
+    struct beat_window late; /* How late the API_REGCONFs were. */
 };
 
 #define API_DICT_BUCKETS 256u
@@ -36,7 +37,7 @@ struct api_node {
 /* An arbitrator's answer that waits for ArbitrationDelay. */
 #define API_LATE_MAX 8u
 struct api_late {
-    uint64_t at_ms; /* 0 = none. */
+    uint64_t at_ms; /* When the answer is sent; 0 = there is none. */
     uint32_t node;
     uint32_t receiver;
     uint32_t gsn;
@@ -48,35 +49,38 @@ struct api_core {
     struct api_host host;
     struct api_node node[NODE_ID_MAX + 1];
     _Atomic uint32_t president;
-    _Atomic uint32_t lives; /* How often another life of the cluster was told of than before, */
-    uint32_t life;          /* than this one: api_regconf.life. */
-    struct arbitrator arbitrator; /* Of the node's part. */
+    /* How often a data node has told of another life of the cluster than `life`. */
+    _Atomic uint32_t lives;
+    uint32_t life;                /* Life of the cluster that was told of last: api_regconf.life. */
+    struct arbitrator arbitrator; /* What the node has said as an arbitrator; of the node's part. */
     struct api_late late[API_LATE_MAX];
     _Atomic uint64_t transid_next;
-    _Atomic uint64_t now_ms;        /* Written by the node's part. */
-    _Atomic uint64_t epoch_durable; /* Life << 32 | GCI: known to be durable up to here. */
+    _Atomic uint64_t now_ms;        /* Time of the last tick; written by the node's part. */
+    _Atomic uint64_t epoch_durable; /* Life << 32 | GCI: all up to here is known to be durable. */
     pthread_mutex_t lock; /* Protects clients[] while it changes, and the dictionary cache. */
     _Atomic(struct api_client *) clients[API_CLIENTS_MAX + 1];
     uint32_t client_last; /* Where the search for a free instance begins. */
     struct api_table *tables[API_DICT_BUCKETS];
-    uint64_t changes; /* Under the lock too. Raised when tables may have changed: what was asked for
-                         before is not cached. */
+    /* Raised, under the lock, when tables may have changed: what was asked for before is not
+     * cached. */
+    uint64_t changes;
 };
 
 #define API_KEY_DEF_BYTES ((KEY_DEF_BYTES + 7u) & ~(size_t)7u)
 struct api_table {
     _Atomic uint32_t references;
-    _Atomic(void *) cached; /* By the layer above, made of the definition; malloc'ed. */
-    struct api_table *next; /* In the cache's bucket. */
+    _Atomic(void *) cached; /* What the layer above has made of the definition; malloc'ed. */
+    struct api_table *next; /* Next table of the cache's bucket. */
     struct table_def *def;
     uint32_t fragments;
-    uint32_t partitions; /* The first fragments; behind them their copies: dict.h. */
-    uint32_t row_words;  /* The longest answer to a read of all columns has so many. */
+    /* The first fragments are the partitions; behind them are their copies: dict.h. */
+    uint32_t partitions;
+    uint32_t row_words; /* Words of the longest answer to a read of all columns. */
     uint32_t replicas;
     uint32_t buckets;
     const uint32_t *nodes;         /* fragments * replicas */
     const uint16_t *map;           /* buckets */
-    uint8_t *unique_keys;          /* Of each unique index: API_KEY_DEF_BYTES, see key.h. */
+    uint8_t *unique_keys;          /* API_KEY_DEF_BYTES for each unique index, see key.h. */
     char name[TABLE_NAME_MAX + 8]; /* "database/def/table" */
 };
 
@@ -101,13 +105,13 @@ struct api_connect {
     enum api_connect_state state;
     uint32_t node;
     uint32_t epoch;
-    uint32_t tc_ref; /* TC instance. */
+    uint32_t tc_ref; /* TC instance that has the record. */
     uint32_t tc_connect;
-    uint64_t transid;  /* In use or being cleaned. */
+    uint64_t transid;  /* Transaction that uses the record, or is being cleaned. */
     bool resend;       /* The cleaning request found no room. */
-    struct api_tx *tx; /* Owner: one of the two, or none. */
+    struct api_tx *tx; /* Owner: `tx`, `scan`, or none. */
     struct api_scan *scan;
-    struct api_connect *next; /* Free list. */
+    struct api_connect *next; /* Next record of the free list. */
 };
 
 /* Words of a TCKEYREQ before its section lengths. */
@@ -123,20 +127,20 @@ struct api_op {
     uint32_t (*row)(struct api_op *op, const uint32_t *pairs, uint32_t words);
     void *context;
     void *context2;
-    uint32_t at; /* Its TCKEYREQ in tx->train. */
+    uint32_t at; /* Where its TCKEYREQ begins in tx->train. */
     uint32_t extent;
     uint32_t error;
-    uint32_t fragment;  /* UINT32_MAX = not computed. */
-    uint32_t row_words; /* That its row may take; 0: it wants none, or it is there. */
+    uint32_t fragment;  /* Fragment of its row; UINT32_MAX = not computed. */
+    uint32_t row_words; /* Words that its row may take; 0: it wants none, or it is there. */
     uint8_t unique;     /* 1 + number of the unique index whose key it has; 0 = the primary key. */
-    uint8_t node;       /* Where it was sent. */
+    uint8_t node;       /* Node that it was sent to. */
     uint8_t state;      /* enum api_op_state */
     uint8_t attempts;
     bool committed_read;
     bool wants_row; /* A TRANSID_AI or TCKEYREF is due by itself. */
     bool tolerant;  /* Any error leaves the transaction alive. */
-    bool may_miss;  /* 626 leaves it alive. */
-    bool changes;   /* Not a read. */
+    bool may_miss;  /* ERR_ROW_NOT_FOUND leaves the transaction alive. */
+    bool changes;   /* It is not a read. */
 };
 
 /*
@@ -156,17 +160,17 @@ enum api_tx_state {
 
 struct api_tx {
     struct api_client *client;
-    struct api_tx *next; /* All of the client (prev too), or free list. */
+    struct api_tx *next; /* Next transaction of the client (prev too), or of the free list. */
     struct api_tx *prev;
     struct api_tx *same; /* The next one of its bucket in by_transid. */
     enum api_tx_state state;
     enum api_outcome outcome;
-    enum api_execute type; /* Of the execute in flight. */
+    enum api_execute type; /* Type of the execute in flight. */
     bool started;          /* START was sent: the TC knows the transaction. */
-    bool answer_due;       /* TCKEYCONF or TC_COMMITCONF. */
+    bool answer_due;       /* TCKEYCONF or TC_COMMITCONF is due. */
     bool doubt;            /* Its coordinator is lost: another node tells what has become of it. */
     uint32_t rows_due;     /* Operations whose own answer is due. */
-    uint64_t rows_words;   /* The most that they may take. */
+    uint64_t rows_words;   /* Words that the rows under way may take. */
     uint32_t error;
     uint32_t error_data; /* As in TCROLLBACKREP. */
     struct api_op *error_op;
@@ -175,28 +179,30 @@ struct api_tx {
     uint64_t transid;
     uint64_t epoch;
     bool want_durable;
-    bool durable;                     /* The level that the commit has reached. */
-    struct api_durable *durable_wait; /* Another node has told of the commit, which is not known to
-                                         be durable; NULL: none. */
-    uint64_t told_epoch;              /* What it waits for. */
+    bool durable; /* The commit is known to be on disk. */
+    /* Another node has told of the commit, which is not known to be durable; NULL: none has. */
+    struct api_durable *durable_wait;
+    uint64_t told_epoch; /* Epoch that durable_wait waits for. */
     uint64_t deadline_ms;
-    uint64_t limit_ms;     /* The same, before the doubt. */
-    struct node_mask lost; /* Links lost since the execute began. */
+    uint64_t limit_ms;     /* deadline_ms as it was before the doubt. */
+    struct node_mask lost; /* Nodes whose links were lost since the execute began. */
     struct api_op *first;
     struct api_op *last;
-    struct api_op *batch;  /* First operation not yet executed, or first of the batch in flight. */
-    struct api_op *unsent; /* First of it that found no room yet, or whose row would find none on
-                              its way; NULL: all are sent. */
-    struct api_op *execute_op; /* The last one that the coordinator answers for; NULL: none. */
-    uint32_t *train;           /* Packed TCKEYREQs of the batch. */
+    struct api_op *batch; /* First operation not yet executed, or first of the batch in flight. */
+    /* First operation of the batch that found no room yet, or whose row would find none on its way;
+     * NULL: all are sent. */
+    struct api_op *unsent;
+    /* The last operation that the coordinator answers for; NULL: none. */
+    struct api_op *execute_op;
+    uint32_t *train; /* Packed TCKEYREQs of the batch. */
     uint32_t train_words;
     uint32_t train_room;
-    uint32_t node;        /* Last coordinator. */
-    uint32_t tc_ref;      /* Its TC. */
-    uint64_t begin_ms;    /* When it first executed. */
+    uint32_t node;        /* The last coordinator. */
+    uint32_t tc_ref;      /* TC of the last coordinator. */
+    uint64_t begin_ms;    /* When the transaction was first executed. */
     uint64_t ask_ms;      /* In doubt, or ASKING: when the cluster is asked again. */
     uint64_t denied_ms;   /* It was not committed, if this is heard by then; 0 = nobody says so. */
-    uint32_t ask_wait_ms; /* For how long an answer counts. */
+    uint32_t ask_wait_ms; /* Milliseconds for which an answer counts. */
     uint32_t batch_error; /* An operation's error that ends the transaction. */
     struct api_op *batch_error_op;
     api_tx_done done;
@@ -234,7 +240,7 @@ struct api_scan_fragment {
     uint32_t received;
     uint32_t announced;
     bool done;     /* Nothing more will be announced. */
-    bool left_out; /* It can have no row of the ranges, and is not read. */
+    bool left_out; /* The fragment can have no row of the ranges, and is not read. */
 };
 #define API_ALL_FRAGMENTS UINT32_MAX
 
@@ -243,35 +249,37 @@ enum api_scan_state { SCAN_SEIZING = 0, SCAN_OPEN, SCAN_CLOSING, SCAN_ENDED };
 struct api_scan {
     struct api_record record; /* ref = api_scan */
     struct api_client *client;
-    struct api_scan *next; /* Of the client. */
+    struct api_scan *next; /* Next scan of the client (prev too). */
     struct api_scan *prev;
     struct api_table *table;
     struct api_connect *connect;
     enum api_scan_state state;
     bool detached; /* The application has closed it. */
-    bool waiting;  /* It was told to wait: `ready` is due, and the deadline counts. */
-    bool ended;    /* SCAN_END. */
+    bool waiting;  /* The application was told to wait: `ready` is due, and the deadline counts. */
+    bool ended;    /* SCAN_TABCONF has said SCAN_END. */
     bool close_resend;
     uint32_t error;
     uint64_t transid;
     uint64_t deadline_ms;
     uint32_t timeout_ms;
     struct api_scan_options options;
-    uint32_t *attrs;     /* Then the program, then the ranges. */
-    uint32_t attr_words; /* Those of `options`; several ranges: ATTR_RANGE before them; a merge: the
-                            index's other columns behind them. */
-    uint32_t range;      /* Of several ranges the highest number, of a single one its number. */
-    bool ranged;         /* Rows tell their range. */
-    bool pruned;         /* Some fragments are left out; */
-    uint32_t fragment_only;  /* this one is not, alone. API_ALL_FRAGMENTS: there are several. */
+    uint32_t *attrs; /* Columns that are read; then the program, then the ranges. */
+    /* Words of the columns: those of `options`; with several ranges ATTR_RANGE before them; in a
+     * merge the index's other columns behind them. */
+    uint32_t attr_words;
+    uint32_t range; /* The highest number of several ranges; the number of a single one. */
+    bool ranged;    /* Rows tell their range. */
+    bool pruned;    /* Some fragments are left out. */
+    /* The only fragment that is read; API_ALL_FRAGMENTS: there are several. */
+    uint32_t fragment_only;
     struct api_merge *merge; /* NULL: rows are given out as they come. */
-    uint32_t fragment_count; /* Partitions of the table, or (with copies) its fragments. */
+    uint32_t fragment_count; /* Partitions of the table, or with copies its fragments. */
     struct api_scan_fragment *fragments;
     uint32_t *go_on; /* Fragments that wait to be asked for more. */
     uint32_t go_on_count;
     uint64_t rows_announced;
     uint64_t rows_received;
-    uint64_t rows_given; /* To the application. */
+    uint64_t rows_given; /* Rows that the application got. */
     uint64_t words_waiting;
     struct api_chunk *first;
     struct api_chunk *last;
@@ -284,18 +292,18 @@ struct api_dict_request {
     struct api_client *client;
     enum api_dict_kind kind;
     uint32_t node;   /* Asked node, 0 = to be sent at retry_ms. */
-    uint32_t epoch;  /* Of the link to it. */
-    uint32_t master; /* From a REF 702. */
-    uint32_t heard;  /* Reads: the node whose answer is in `said`, and waits for another's. */
+    uint32_t epoch;  /* Epoch of the link to that node. */
+    uint32_t master; /* Master that an ERR_NOT_MASTER has named. */
+    uint32_t heard;  /* For reads: the node whose answer is in `said` until another's has come. */
     uint32_t heard_epoch;
     struct api_dict_result said;
-    uint64_t changes; /* Those of the core when it began. */
+    uint64_t changes; /* `changes` of the core when the request began. */
     uint64_t retry_ms;
     uint64_t deadline_ms;
     uint32_t timeout_ms;
     uint32_t *words; /* The request, packed, malloc'ed. */
     uint32_t count;
-    uint32_t table_id; /* List: next id. */
+    uint32_t table_id; /* For a list: the next id. */
     uint32_t version;
     char name[TABLE_NAME_MAX + 8];
     uint32_t *list;
@@ -303,7 +311,7 @@ struct api_dict_request {
     uint32_t list_room;
     uint32_t list_count;
     api_dict_done done;
-    api_dict_progress progress; /* DICT_ALTER; may be NULL. */
+    api_dict_progress progress; /* For DICT_ALTER; may be NULL. */
     void *context;
 };
 
@@ -335,17 +343,17 @@ struct api_client {
     struct api_pool durables;
     struct api_connect *free[NODE_ID_MAX + 1];
     struct api_tx *transactions;
-    struct api_tx *by_transid[API_TX_BUCKETS]; /* The same. */
+    struct api_tx *by_transid[API_TX_BUCKETS]; /* The same transactions by their ids. */
     struct api_tx *tx_free;
     struct api_scan *scan_list;
     struct api_chunk *chunk_free;
     uint32_t chunk_free_count;
     uint32_t pending;       /* Requests that will complete. */
     uint32_t unclean;       /* Connect records CLEANING or RELEASING, scans CLOSING. */
-    uint32_t turn;          /* Round robin of nodes and TC instances. */
-    uint32_t company;       /* The node that coordinates what was begun last, */
-    uint64_t company_ms;    /* in this millisecond. */
-    struct api_walk *walks; /* Those under way, the innermost first. */
+    uint32_t turn;          /* Counter for taking nodes and TC instances in turn. */
+    uint32_t company;       /* Node that coordinates what was begun last. */
+    uint64_t company_ms;    /* When that was begun. */
+    struct api_walk *walks; /* Walks under way, the innermost first. */
     bool go_on;             /* Some scan may send SCAN_NEXTREQ. */
     bool parts;             /* Some transaction has a part of its batch to send. */
     struct api_statistics statistics;
@@ -446,7 +454,8 @@ void api_exec_OUTCOME_REF(struct api_client *client, const uint32_t *words);
 struct api_durable *api_durable_begin(struct api_client *client, uint64_t epoch,
                                       uint32_t timeout_ms, api_durable_done done, void *context);
 void api_durable_end(struct api_durable *wait);
-void api_epoch_known(struct api_core *core, uint64_t epoch); /* To be durable. */
+/* The epoch is known to be durable. */
+void api_epoch_known(struct api_core *core, uint64_t epoch);
 void api_durable_link_down(struct api_client *client, uint32_t peer);
 void api_durable_expire(struct api_client *client);
 void api_durable_drop_all(struct api_client *client);

@@ -6,7 +6,7 @@
 
 #define TRAIN_KEPT (1u << 18) /* Words that a recycled transaction may keep. */
 #define PART_WORDS (1u << 12) /* So much of a batch is sent at a time. */
-#define PART_MS    1u /* Until it is looked again whether there is room for the next part. */
+#define PART_MS    1u /* Pause until it is looked again whether there is room for the next part. */
 
 /* ---- Life of a transaction record. ---- */
 

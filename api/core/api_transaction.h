@@ -9,7 +9,7 @@ static inline uint64_t api_transid_of(uint32_t transid1, uint32_t transid2)
     return (uint64_t)transid2 << 32 | transid1;
 }
 
-/* Of this client, or NULL. */
+/* The transaction of this client with that id, or NULL. */
 struct api_tx *api_tx_find(struct api_client *client, uint64_t transid);
 /* Lets go of the coordinator's record, rolling back what was begun there. */
 void api_tx_leave_connect(struct api_tx *tx);
@@ -24,7 +24,7 @@ void api_tx_leave_durable(struct api_tx *tx);
 void api_walk_begin(struct api_client *client, struct api_walk *walk);
 struct api_tx *api_walk_next(struct api_client *client, struct api_walk *walk);
 
-/* The primary's node, else one with a backup, else any; 0 = none is ready. */
+/* Node for the operation: the primary's, else one with a backup, else any; 0 = none is ready. */
 uint32_t api_op_node_near(struct api_client *client, struct api_op *op);
 /* True when one of its row's nodes is among them. */
 bool api_op_replica_lost(struct api_op *op, const struct node_mask *lost);

@@ -13,8 +13,8 @@
 #define COUNTER_NAME     "SYSTAB_0"
 #define COUNTER_TABLE    "sys/def/SYSTAB_0"
 
-#define COUNTER_WORDS_MAX   64u   /* KEY and ATTRINFO together. */
-#define COUNTER_OTHER_TABLE 6241u /* The program's answer: the table is not there any more. */
+#define COUNTER_WORDS_MAX   64u   /* Words of KEY and ATTRINFO together. */
+#define COUNTER_OTHER_TABLE 6241u /* The program's code for: the table is not there any more. */
 
 /* Its definition, malloc'ed; NULL: no memory. */
 struct table_def *counter_table_def(void);
@@ -24,7 +24,7 @@ struct table_def *counter_table_def(void);
 struct counter_take {
     uint32_t table_id;
     uint32_t major; /* table_version_major() of the table's version. */
-    uint64_t least; /* With `count` at most UINT64_MAX. */
+    uint64_t least; /* No number is less than this; with `count` at most UINT64_MAX. */
     uint64_t count;
 };
 

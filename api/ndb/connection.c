@@ -308,7 +308,7 @@ static int none_ready(struct ndb_cluster_connection *connection)
     return -1;
 }
 
-#define OTHERS_MS 1000u /* So long after the first node is ready for the others. */
+#define OTHERS_MS 1000u /* How long the others are waited for when the first node is ready. */
 
 int ndb_connection_wait_until_ready(struct ndb_cluster_connection *connection, uint32_t timeout_ms)
 {

@@ -15,17 +15,20 @@ struct connection_io {
     uv_timer_t timer;
     struct transporter *transporter;
     uint64_t progress;
-    uint32_t port[CONFIG_NODES_MAX + 1]; /* 0 = not known. */
+    uint32_t port[CONFIG_NODES_MAX + 1]; /* Port of each node; 0 = not known. */
     bool fixed_port[CONFIG_NODES_MAX + 1];
     _Atomic bool linked[CONFIG_NODES_MAX + 1];
-    _Atomic uint32_t found_port[CONFIG_NODES_MAX + 1]; /* From the background thread, 0 = none. */
-    _Atomic uint64_t found_cluster;                    /* The same. */
+    /* Port that the background thread has found; 0 = none. */
+    _Atomic uint32_t found_port[CONFIG_NODES_MAX + 1];
+    _Atomic uint64_t found_cluster; /* Id of the cluster that it has found; 0 = none. */
     _Atomic bool any_found;
     _Atomic bool foreign; /* A data node has refused us: it is of another cluster. */
     pthread_mutex_t failure_lock;
-    char failure[NDB_DETAIL_SIZE]; /* Why the last attempt at a link failed, "" = none has: */
-    uint32_t failed_node;          /* of the node with the lowest id, so that it stays one text; */
-    bool failed_foreign;           /* before all others, of one that belongs to another cluster. */
+    /* Why the last attempt at a link failed; "" = none has. It is told of one node: failed_node. */
+    char failure[NDB_DETAIL_SIZE];
+    /* Node of that attempt: the one with the lowest id, so that it stays one text. */
+    uint32_t failed_node;
+    bool failed_foreign; /* That node belongs to another cluster: told before all other reasons. */
     bool loop_made;
     bool handles_made;
 };

@@ -16,9 +16,9 @@
 /* Longest sleep of the poller: the node's part has heartbeats to send. */
 #define ROUND_MS_MAX    20u
 #define TICK_MS         5u
-#define HAND_OVER_WORDS (256u * 1024u) /* To the transporter at a time. */
+#define HAND_OVER_WORDS (256u * 1024u) /* Words handed to the transporter at a time. */
 #define SPIN_CREDIT_MAX 16
-#define CROWD           6u   /* So many in line: the background thread polls for all. */
+#define CROWD           6u   /* When so many stand in line the background thread polls for all. */
 #define CROWD_GONE      64u  /* Rounds with few in line until it stops. */
 #define SERVE_MS        500u /* Longest time that the background thread polls for a crowd. */
 #define SPIN_PROBE      64u  /* Without credit every so many waits try again. */

@@ -50,7 +50,7 @@ int ndb_alter(ndb_t *ndb, const struct ndb_table *table, const char *name, uint3
 /* --- Statements. --- */
 
 #define FULL_NAME_SIZE  (2u * SQL_NAME_SIZE + 2u)
-#define OVERTAKEN_MAX   50u /* Then 241 is the answer. */
+#define OVERTAKEN_MAX   50u /* So many tries, then ERR_SCHEMA_VERSION is the answer. */
 #define NAMES_WORDS_MAX (1u + 2u * SQL_NAME_SIZE / 4u)
 
 /* "table" or "database/table". */

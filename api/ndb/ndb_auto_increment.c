@@ -18,7 +18,7 @@
 struct number_range {
     struct number_range *following;
     uint32_t table_id, major;
-    uint32_t lives; /* Of the cluster, api_core_lives(): when it was taken, or before. */
+    uint32_t lives; /* api_core_lives() when the range was taken, or before. */
     uint64_t next, end;
 };
 
@@ -59,7 +59,7 @@ struct counter_call {
     bool read; /* Else `take` is made. */
     struct counter_take take;
     enum api_execute type;
-    struct counter counter; /* What came. */
+    struct counter counter; /* The counter that came. */
 };
 
 static void call_done(void *context, struct api_tx *tx)

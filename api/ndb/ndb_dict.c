@@ -355,7 +355,8 @@ static void describe_column(const struct table_def *def, uint32_t id, struct ndb
     info->default_value = table_column_default(def, column, &info->default_size);
 }
 
-/* Of all columns: servers ask for each value that they convert. NULL: no memory. */
+/* What is told of all columns; kept, as servers ask for each value that they convert. NULL: no
+ * memory. */
 static const struct ndb_column_info *described(struct api_table *table)
 {
     const struct table_def *def = api_table_def(table);

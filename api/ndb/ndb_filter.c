@@ -22,11 +22,12 @@ enum node_kind { NODE_GROUP, NODE_END, NODE_VALUE, NODE_COLUMNS, NODE_IN, NODE_N
 struct node {
     enum node_kind kind;
     uint32_t column;
-    uint32_t condition; /* VALUE, COLUMNS. */
-    uint32_t other;     /* COLUMNS: the second. VALUE: bytes. IN: values. GROUP: its end's place. */
-    uint32_t at;        /* VALUE, IN: in filter->words. */
-    bool is_and;        /* GROUP. */
-    bool negated;       /* GROUP, IN; NULL: is not. */
+    uint32_t condition; /* VALUE, COLUMNS: enum ndb_condition. */
+    /* COLUMNS: the second column. VALUE: bytes. IN: how many values. GROUP: place of its end. */
+    uint32_t other;
+    uint32_t at;  /* VALUE, IN: where the values begin in filter->words. */
+    bool is_and;  /* GROUP: its members are joined by AND. */
+    bool negated; /* GROUP, IN: the opposite. NULL: is not NULL. */
 };
 
 struct ndb_filter {
@@ -35,12 +36,12 @@ struct ndb_filter {
     struct node *node;
     uint32_t nodes;
     uint32_t node_room;
-    uint32_t *words; /* Values. */
+    uint32_t *words; /* Values that comparisons have. */
     uint32_t word_count;
     uint32_t word_room;
     uint32_t open[DEPTH_MAX]; /* Groups that have not ended. */
     uint32_t depth;
-    struct ndb_program *program; /* Compiled. */
+    struct ndb_program *program; /* The filter as a program, once it is compiled. */
 };
 
 /* ---- Life. ---- */
@@ -263,7 +264,7 @@ struct frame {
     struct targets to;
     bool is_and;
     bool negated;
-    uint32_t end;   /* Place of its end. */
+    uint32_t end;   /* Place of the group's end. */
     uint32_t after; /* Label behind the member that is being compiled. */
 };
 

@@ -154,7 +154,8 @@ struct definition {
     enum ndb_operation_type type;
     const struct ndb_record *key_record;
     const void *key_row;
-    const struct ndb_record *record; /* Values; NULL for delete and reads that only lock. */
+    /* Record of the values; NULL for deletes, and for reads that only lock. */
+    const struct ndb_record *record;
     const void *from;
     void *into;
     const struct ndb_operation_options *options;

@@ -46,7 +46,8 @@ struct ndb_table *ndb_open_anew(ndb_t *ndb, const char *name, uint32_t timeout_m
  * the table. 0, or -1 with the ndb_t's error. */
 int ndb_alter(ndb_t *ndb, const struct ndb_table *table, const char *name, uint32_t kind,
               const struct section *words, struct ndb_alter_call *call, uint32_t timeout_ms);
-/* 4012 is of unknown outcome only where a commit was in flight; elsewhere nothing has happened. */
+/* ERR_REQUEST_TIMEOUT is of unknown outcome only where a commit was in flight; elsewhere nothing
+ * has happened. */
 void error_set_outcome(struct error_slot *slot, uint32_t code, bool unknown);
 
 /* ---- Records. ---- */
@@ -55,14 +56,14 @@ struct record_field {
     const struct table_column *column;
     uint32_t id;
     uint32_t offset;
-    uint32_t size;        /* Of the member. */
-    uint32_t null_offset; /* NDB_NOT_NULLABLE = none. */
-    uint32_t size_max;    /* Of the stored value. */
+    uint32_t size;        /* Bytes of the member. */
+    uint32_t null_offset; /* Byte of the null bit; NDB_NOT_NULLABLE = none. */
+    uint32_t size_max;    /* Bytes of the longest stored value. */
     uint8_t null_mask;
     uint8_t prefix;   /* Length bytes of the stored value. */
     bool string;      /* NDB_FIELD_CSTRING */
-    uint8_t pad;      /* Of a fixed string: blank or zero. */
-    bool fixed_words; /* A fixed, plain value of whole words. */
+    uint8_t pad;      /* What pads a fixed string: blank or zero. */
+    bool fixed_words; /* The value is fixed, plain, and of whole words. */
 };
 
 #define RECORD_NO_FIELD UINT16_MAX
@@ -72,12 +73,12 @@ struct ndb_record {
     struct api_table *table;
     uint32_t row_size;
     uint32_t count;
-    uint32_t unique;  /* Its key is that of this unique index: 1 + number; 0 = the primary key. */
+    uint32_t unique;  /* 1 + number of the unique index whose key it has; 0 = the primary key. */
     bool all_columns; /* Reads may ask for ATTR_READ_ALL. */
     bool all_keys;
     uint32_t key_count;
     uint32_t key_words_max;
-    uint32_t value_words_max; /* Of all fields, with headers. */
+    uint32_t value_words_max; /* Words of all fields, with headers. */
     uint16_t key_field[TABLE_KEY_COLUMNS_MAX];
     uint16_t by_column[TABLE_COLUMNS_MAX];
     uint32_t read_attrs[TABLE_COLUMNS_MAX]; /* Headers in field order. */
@@ -138,14 +139,15 @@ struct ndb_operation {
 
 struct ndb_transaction {
     ndb_t *ndb;
-    struct ndb_transaction *next; /* Of the ndb_t (prev too), or free list. */
+    /* Next transaction of the ndb_t (prev too), or of the free list. */
+    struct ndb_transaction *next;
     struct ndb_transaction *prev;
     struct api_tx *tx;
     struct ndb_operation *first;
     struct ndb_operation *last;
     struct ndb_operation *unsealed; /* First operation by column that is not handed over. */
     struct error_slot error;
-    bool waiting; /* A blocking execute. */
+    bool waiting; /* A blocking execute is under way. */
     bool done;
     uint32_t execute_type;
     ndb_callback callback;
@@ -156,7 +158,7 @@ struct ndb_transaction {
 struct inbox {
     uint32_t *words;
     uint32_t count;
-    uint32_t signals; /* In it; a broken link counts as many. */
+    uint32_t signals; /* Signals in it; a broken link counts as many. */
     uint32_t room;
 };
 
@@ -166,7 +168,7 @@ struct ndb {
     uint32_t instance;
     char database[TABLE_NAME_MAX + 4];
     struct error_slot error;
-    struct ndb *next; /* Waiters of the connection (prev too). */
+    struct ndb *next; /* Next waiter of the connection (prev too). */
     struct ndb *prev;
     struct ndb_transaction *transactions;
     struct ndb_transaction *transaction_free;
@@ -177,9 +179,9 @@ struct ndb {
     struct number_range *number_ranges;
     uint32_t async_pending;
     uint32_t async_done;   /* Callbacks run so far. */
-    uint64_t pushed_bytes; /* Of the client's bytes_sent: handed to the loop. */
-    uint32_t poll_from;    /* ndb_poll: async_done when it began, and how many it waits for. */
-    uint32_t poll_min;
+    uint64_t pushed_bytes; /* The client's bytes_sent that was handed to the loop. */
+    uint32_t poll_from;    /* async_done when ndb_poll() began. */
+    uint32_t poll_min;     /* Callbacks that ndb_poll() waits for. */
     volatile bool poll_done;
     uint32_t callback_depth;
     uint64_t waits;
@@ -190,9 +192,9 @@ struct ndb {
     pthread_mutex_t lock;
     struct inbox inbox;
     struct inbox spare;
-    atomic_uint
-        expects;     /* Answers without which waking the thread is of no use to it; 0 or 1: any. */
-    bool in_waiters; /* Under the connection's poll_lock. */
+    /* Answers without which waking the thread is of no use to it; 0 or 1: any. */
+    atomic_uint expects;
+    bool in_waiters; /* The ndb_t is in the list of waiters; under the connection's poll_lock. */
     bool woken;
     bool dirty; /* In the poller's list of those to wake; under the connection's table_lock. */
     struct ndb *next_dirty;
@@ -220,10 +222,11 @@ struct wake_word {
 struct gather {
     _Atomic uint32_t entries; /* Times that somebody stood in line. */
     _Atomic uint32_t target;  /* Futex: so many entries wake the poller; 0: it does not wait. */
-    uint32_t from;            /* Poller only, as all below: entries before it woke somebody, */
-    uint32_t woken;           /* and how many it has woken. */
-    int32_t credit;           /* Waiting has paid lately. */
-    bool quiet;               /* All that it had woken wait again: the processor is its own. */
+    /* `entries` before the poller woke somebody. From here on for the poller only. */
+    uint32_t from;
+    uint32_t woken; /* Threads that it has woken since. */
+    int32_t credit; /* How much waiting has paid lately. */
+    bool quiet;     /* All that it had woken wait again: the processor is its own. */
     uint32_t turn;
 };
 
@@ -241,17 +244,18 @@ struct ndb_cluster_connection {
     struct api_core *core;
     struct cluster_config *config;
     ndb_mgm_handle_t *mgm;
-    struct connection_io *io; /* Loop, transporter: only who has the poll right. */
+    struct connection_io *io; /* Loop and transporter: only for who has the poll right. */
 
-    pthread_mutex_t state_lock; /* error, connected, connect itself. */
+    pthread_mutex_t state_lock; /* For error, connected, and connecting itself. */
     struct error_slot error;
     bool connected;
     bool ever_linked;
 
-    pthread_mutex_t poll_lock; /* polling, waiters. */
+    pthread_mutex_t poll_lock; /* For polling and waiters. */
     bool polling;
-    bool background_waits; /* It is in connection_serve() and would take the right at once. */
-    bool reserved;         /* Many wait: the background thread shall have the right next. */
+    /* The background thread is in connection_serve() and would take the right at once. */
+    bool background_waits;
+    bool reserved; /* Many wait: the background thread shall have the right next. */
     pthread_cond_t reserved_wake;
     struct ndb *poller; /* The poller's own ndb_t: its signals are handed over directly. */
     struct ndb *waiters;
@@ -260,25 +264,26 @@ struct ndb_cluster_connection {
     struct gather gather;
     _Atomic bool sleeping; /* The poller is, or is about to be, in a system call. */
 
-    pthread_mutex_t table_lock; /* ndbs[], while signals are delivered. */
+    pthread_mutex_t table_lock; /* For ndbs[], and held while signals are delivered. */
     struct ndb *ndbs[API_CLIENTS_MAX + 1];
     uint32_t ndb_high;
-    struct ndb *dirty; /* Those to wake at the end of the round. */
+    struct ndb *dirty; /* Those ndb_t that are woken at the end of the round. */
     _Atomic bool dirty_any;
 
-    pthread_mutex_t send_lock; /* out[], open_epoch[] */
+    pthread_mutex_t send_lock; /* For out[] and open_epoch[]. */
     struct out_buffer out[NODE_ID_MAX + 1];
-    int32_t spin_credit; /* Poller only: spinning has paid lately. */
+    int32_t spin_credit; /* Spinning has paid lately. For the poller only. */
     uint32_t spin_turn;
-    uint64_t tick_ms; /* Poller only: last tick of the node's part. */
+    uint64_t tick_ms; /* Last tick of the node's part. For the poller only. */
     uint32_t open_epoch[NODE_ID_MAX + 1];
     _Atomic bool out_any;
 
     pthread_t thread;
     bool thread_runs;
-    bool stop; /* Under state_lock. */
+    bool stop; /* The background thread shall end. Under state_lock. */
 
-    struct api_statistics closed_statistics; /* Of ndb_t that are gone; under table_lock. */
+    /* Statistics of ndb_t that are gone; under table_lock. */
+    struct api_statistics closed_statistics;
     uint64_t closed_waits;
     uint64_t closed_wait_ns;
     _Atomic uint64_t sends;

@@ -5,16 +5,16 @@
 #include "values/program.h"
 
 struct patch {
-    uint32_t at; /* Branch word. */
+    uint32_t at; /* Place of the branch word. */
     uint32_t label;
 };
 
 struct ndb_program {
     struct api_table *table; /* Held. */
-    struct error_slot error; /* The first one. */
+    struct error_slot error; /* The first error. */
     bool finished;
     bool stores;
-    uint16_t *label; /* Where each stands; 0 = not yet. */
+    uint16_t *label; /* Where each label stands; 0 = not yet. */
     uint32_t labels;
     struct patch *patch;
     uint32_t patches;
@@ -25,7 +25,7 @@ struct ndb_program {
 struct ndb_program *program_create(struct api_table *table); /* NULL: no memory. */
 /* Keeps the first error. Returns -1. */
 int program_fail(struct ndb_program *program, uint32_t code, const char *detail);
-/* The comparisons with PROGRAM_UNLESS or 0. */
+/* Branches on a comparison; `unless` is PROGRAM_UNLESS or 0. */
 int program_value(struct ndb_program *program, uint32_t column, uint32_t condition,
                   const void *value, uint32_t size, uint32_t unless, uint32_t label);
 int program_columns(struct ndb_program *program, uint32_t a, uint32_t condition, uint32_t b,

@@ -13,7 +13,8 @@ struct side {
     bool set;
     bool exclusive;
     uint32_t size;
-    uint8_t *value; /* Stored form; NULL: it is NULL, which comes before all others. */
+    /* Value in stored form; NULL: the bound is NULL, which comes before all others. */
+    uint8_t *value;
 };
 
 struct bounded {
@@ -23,10 +24,11 @@ struct bounded {
 
 struct ndb_range {
     struct ndb_index_range range; /* What the application gets; points to all below. */
-    const struct table_def *def;  /* While it is made. */
+    const struct table_def *def;  /* The table's definition, while the range is made. */
     uint32_t count;
-    struct bounded columns[NDB_INDEX_COLUMNS_MAX]; /* At last in the index's order. */
-    const void *value[2][NDB_INDEX_COLUMNS_MAX];   /* Low, high. */
+    /* Bounded columns; at last in the index's order. */
+    struct bounded columns[NDB_INDEX_COLUMNS_MAX];
+    const void *value[2][NDB_INDEX_COLUMNS_MAX]; /* Values of the low and of the high bound. */
     uint32_t size[2][NDB_INDEX_COLUMNS_MAX];
 };
 

@@ -10,7 +10,7 @@
 
 struct ndb_reads {
     ndb_t *ndb;
-    struct ndb_reads *next; /* Of the ndb_t, and prev. */
+    struct ndb_reads *next; /* Next one of the ndb_t (prev too). */
     struct ndb_reads *prev;
     struct api_tx *tx;
     struct ndb_row_read *read;

@@ -338,7 +338,7 @@ struct increment {
     const struct ndb_record *key_record;
     const void *key_row;
     const struct ndb_program *program;
-    const struct ndb_record *record; /* Of the column alone. */
+    const struct ndb_record *record; /* Record of the column alone. */
     uint8_t now[8];
 };
 

@@ -17,15 +17,15 @@ struct ndb_scan {
     struct api_scan *scan;
     struct ndb_record *record; /* Held; NULL for scans by columns. */
     struct error_slot error;
-    struct api_row row; /* The current one. */
+    struct api_row row; /* The current row. */
     volatile bool ready;
     bool ended;
     bool armed;                 /* The callback is to come; counts as pending. */
     ndb_scan_callback on_ready; /* NULL: the scan is asked by calls that wait. */
     void *context;
-    uint32_t
-        expects; /* Signals, at least, that are worth waking this thread: rows, and how many. */
-    uint8_t *unpacked; /* One row of the record. */
+    /* Signals that must have come before waking this thread is of use: rows, and how many. */
+    uint32_t expects;
+    uint8_t *unpacked; /* Memory for one row of the record. */
 };
 
 static void disarm(struct ndb_scan *s, uint32_t completed)

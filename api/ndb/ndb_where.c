@@ -28,14 +28,14 @@
 
 struct where {
     struct sql_parser p;
-    struct ndb_filter *filter; /* One of these two is made. */
+    struct ndb_filter *filter; /* The filter that is made; NULL: `range` is. */
     struct ndb_range *range;
     const struct table_def *def;
     const struct ndb_bound *bounds; /* A range has one for each ?. */
     uint32_t bound_count;
     uint32_t bounds_used;
     struct sql_create_error error;
-    uint32_t column;           /* Of the comparison at hand. */
+    uint32_t column;           /* Column of the comparison at hand. */
     char text[VALUE_TEXT_MAX]; /* The value at hand. */
 };
 

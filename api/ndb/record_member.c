@@ -12,7 +12,7 @@
 /* What holds a type. Without a C type of its own it is bytes. */
 struct type_members {
     const char *sql;
-    const char *sign; /* Behind the type's size. */
+    const char *sign; /* What stands behind the type's size. */
     const char *c;
     uint32_t kinds;
 };

@@ -1,4 +1,4 @@
-/* sql_alter.c -- see sql_alter.h. */
+/* sql_alter.c -- reads the statements that change a table in use. */
 /* SPDX-License-Identifier: MIT */
 #include "api/sql/sql_alter.h"
 

@@ -23,11 +23,11 @@ struct sql_alter {
     char database[SQL_NAME_SIZE]; /* empty: not named */
     char table[SQL_NAME_SIZE];
     char new_database[SQL_NAME_SIZE]; /* empty: the table stays where it is */
-    char new_name[SQL_NAME_SIZE];     /* of the table or the column */
+    char new_name[SQL_NAME_SIZE];     /* new name of the table or the column */
     char column[SQL_NAME_SIZE];
     /* Where these stand in the text, for what is found wrong with them later. */
     struct sql_token table_at, new_at, column_at;
-    uint32_t word_count; /* of a new column, as table_column_encode() writes it */
+    uint32_t word_count; /* words of a new column, as table_column_encode() writes it */
     uint32_t words[SQL_COLUMN_WORDS_MAX];
 };
 

@@ -31,7 +31,7 @@ struct column {
 /* Columns are looked for at the end: an index may come before them. */
 struct index {
     bool unique;
-    struct sql_token name; /* kind SQL_END: that of the first column */
+    struct sql_token name; /* kind SQL_END: the name of the first column */
     uint32_t column_count;
     struct sql_token columns[INDEX_COLUMNS_MAX];
 };
@@ -43,7 +43,7 @@ struct parser {
     struct sql_token token; /* the one to look at */
     struct sql_token database;
     struct sql_token table;
-    uint8_t collation; /* of the table */
+    uint8_t collation; /* collation of the table */
     uint32_t table_flags;
     int32_t balance;
     bool balance_written;
@@ -54,7 +54,7 @@ struct parser {
     uint32_t column_count;
     struct column columns[TABLE_COLUMNS_MAX];
     uint32_t index_count;
-    uint32_t unique_count; /* Of them. */
+    uint32_t unique_count; /* unique indexes among them */
     struct index indexes[TABLE_INDEXES_MAX + TABLE_UNIQUE_MAX];
     char literal[LITERAL_MAX];
     uint8_t value[COLUMN_BYTES_MAX + 8];

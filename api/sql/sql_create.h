@@ -43,7 +43,7 @@ struct sql_create_error {
 struct sql_create_result {
     struct table_def *def; /* checked; in the memory that was given */
     bool if_not_exists;
-    uint64_t first_number; /* of AUTO_INCREMENT = n; 0: not given */
+    uint64_t first_number; /* n of AUTO_INCREMENT = n; 0: not given */
     size_t consumed;       /* bytes of text up to the end of the statement, its ; included */
 };
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WORD_SHOWN_MAX 60 /* of an offending word */
+#define WORD_SHOWN_MAX 60 /* bytes of an offending word that are shown */
 
 static void locate(const char *text, const char *at, struct sql_create_error *error)
 {

@@ -1,4 +1,4 @@
-/* sql_parser.c -- see sql_parser.h. */
+/* sql_parser.c -- walks over the tokens of a short statement and reports its first problem. */
 /* SPDX-License-Identifier: MIT */
 #include "api/sql/sql_parser.h"
 
