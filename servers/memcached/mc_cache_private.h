@@ -15,19 +15,19 @@
  * the limit for that moment is in memory anyway: the values come with their requests.
  */
 #define MC_CACHE_SHARDS 64u
-#define MC_CACHE_TOKENS 256u           /* Of each shard. */
-#define MC_CACHE_ERAS   256u           /* Those of spaces. */
-#define MC_CACHE_SLOTS  64u            /* Of a shard's table at its beginning. */
-#define MC_CACHE_NONE   UINT64_MAX     /* In `oldest`: an empty shard. */
+#define MC_CACHE_TOKENS 256u           /* Tokens of each shard. */
+#define MC_CACHE_ERAS   256u           /* Eras, which spaces share. */
+#define MC_CACHE_SLOTS  64u            /* Slots of a shard's table at its beginning. */
+#define MC_CACHE_NONE   UINT64_MAX     /* `oldest` of an empty shard. */
 #define MC_ITEM_COST    (8u + 2 * 16u) /* A slot of the table, and what malloc needs for two. */
 
 struct mc_item {
-    struct mc_item *chain;         /* In its slot of the table. */
-    struct mc_item *newer, *older; /* By use. */
+    struct mc_item *chain;         /* The next item in its slot of the table. */
+    struct mc_item *newer, *older; /* Neighbours in the order of use. */
     struct mc_value *value;        /* Held; never NULL. */
     uint64_t hash;
     uint64_t cas;
-    uint64_t era; /* Its space had this one when it was made: in a later one it is none any more. */
+    uint64_t era; /* The era of its space when it was made: in a later one it is none any more. */
     uint32_t flags;
     uint32_t expiry;
     uint64_t used;     /* Nanoseconds of a clock: the order over all shards. */
@@ -46,9 +46,9 @@ struct mc_shard {
     uint64_t slot_count; /* A power of two. */
     struct mc_item *newest, *oldest;
     uint32_t index;
-    uint64_t flush;                   /* The last delayed one that it has done. */
+    uint64_t flush;                   /* Number of the last delayed flush that it has done. */
     uint64_t emptied;                 /* Adds to all tokens of the shard. */
-    uint64_t writes[MC_CACHE_TOKENS]; /* Those of names that share a token. */
+    uint64_t writes[MC_CACHE_TOKENS]; /* Writes of the names that share a token. */
     struct mc_cache_figures figures;  /* Without `bytes` and `flushes`; `items` is the table's. */
 };
 
@@ -59,7 +59,7 @@ struct mc_cache {
     uint64_t bytes;                   /* Atomic. */
     uint64_t flushes;                 /* Atomic. */
     uint64_t flush;                   /* Atomic: a delayed one's number, and in 32 bits its time. */
-    uint64_t eras[MC_CACHE_ERAS];     /* Atomic: of spaces that share a number. */
+    uint64_t eras[MC_CACHE_ERAS];     /* Atomic: eras of the spaces that share a number. */
     uint64_t oldest[MC_CACHE_SHARDS]; /* Atomic: `used` of each shard's oldest item. */
     struct mc_shard shards[MC_CACHE_SHARDS];
 };
@@ -70,7 +70,7 @@ struct mc_place {
     struct mc_shard *shard;
     struct mc_name name;
     uint64_t hash;
-    uint64_t era; /* The name's space has this one. */
+    uint64_t era; /* The era of the name's space. */
     uint32_t now;
 };
 

@@ -5,7 +5,7 @@
 #include <ndb/ndb.h>
 #include "servers/memcached/mc_request.h"
 
-#define MC_COLUMNS_MAX 32u /* Of a key, or of a value. */
+#define MC_COLUMNS_MAX 32u /* Columns of a key, or of a value. */
 #define MC_SCHEMA      "ndbmemcache"
 
 enum mc_policy { MC_DISABLED = 0, MC_CACHE_ONLY, MC_NDB_ONLY, MC_CACHING };
@@ -18,7 +18,7 @@ enum mc_access { MC_BY_PRIMARY_KEY = 0, MC_BY_UNIQUE_INDEX, MC_BY_ORDERED_INDEX 
 /* A table as keys and values see it. Columns are numbers of the table. */
 struct mc_container {
     char name[51];
-    uint32_t number; /* Of all containers that this process has had; never 0. */
+    uint32_t number; /* Number among all containers that this process has had; never 0. */
     /* This number stands for its table and key columns: containers that share it have the same
        names for the same rows, whatever they show of them. Never 0. It is a hash: others may have
        it, too. */
@@ -27,23 +27,23 @@ struct mc_container {
        columns, or to the parts of this one's large values. */
     uint32_t *others;
     uint32_t other_count;
-    bool copied;           /* A prefix keeps copies of its rows; */
-    bool copied_elsewhere; /* one of another container does so, too. */
+    bool copied;           /* Some prefix keeps copies of its rows. */
+    bool copied_elsewhere; /* Some prefix keeps copies of these rows by another container. */
     struct ndb_table *table;
     enum mc_access access;
-    uint32_t index; /* Of the unique or ordered index. */
+    uint32_t index; /* Number of the unique or ordered index. */
     uint32_t key_count, value_count;
-    uint32_t key[MC_COLUMNS_MAX];                         /* In the order of the key's parts. */
-    uint32_t value[MC_COLUMNS_MAX];                       /* 0 of them: only increments. */
-    uint32_t flags_column;                                /* Or MC_NO_COLUMN: */
-    uint32_t flags;                                       /* a constant. */
-    uint32_t increment_column, cas_column, expire_column; /* Or MC_NO_COLUMN. */
+    uint32_t key[MC_COLUMNS_MAX];   /* Key columns, in the order of the key's parts. */
+    uint32_t value[MC_COLUMNS_MAX]; /* Value columns; none: only increments. */
+    uint32_t flags_column; /* The column with the flags, or MC_NO_COLUMN: all rows have `flags`. */
+    uint32_t flags;        /* The flags of all rows, if no column has them. */
+    uint32_t increment_column, cas_column, expire_column; /* Columns, or MC_NO_COLUMN. */
     bool dup_numbers; /* A number is stored in the increment column, too, or there alone. */
     /* Large values: NULL, or the table with their parts. */
     struct ndb_table *parts;
     uint32_t part_id, part_number, part_content; /* Columns of `parts`. */
     uint32_t part_bytes;                         /* The longest content. */
-    uint32_t ext_id_column, ext_size_column;     /* Of `table`. */
+    uint32_t ext_id_column, ext_size_column;     /* Columns of `table`. */
 };
 
 struct mc_prefix {
@@ -74,12 +74,12 @@ struct mc_config {
     char role[41];
     uint32_t role_id, max_tps;
     uint32_t cluster_count, container_count, prefix_count;
-    uint32_t refused_count; /* Of the prefixes. */
-    bool unreachable;       /* Some are refused since their cluster cannot be reached. */
+    uint32_t refused_count; /* How many of the prefixes are refused. */
+    bool unreachable;       /* Some prefixes are refused since their cluster cannot be reached. */
     struct mc_cluster *clusters;
     struct mc_container *containers;
-    struct mc_prefix *prefixes; /* In the order of their bytes; the empty one is always there. */
-    struct mc_prefix_figures *figures; /* As many. */
+    struct mc_prefix *prefixes;        /* Sorted by their bytes; the empty one is always there. */
+    struct mc_prefix_figures *figures; /* One for each prefix. */
     uint64_t stamp;                    /* What update_timestamp was, to see that it has changed. */
 };
 

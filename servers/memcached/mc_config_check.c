@@ -12,8 +12,8 @@ struct builder {
     const struct mc_config_source *source;
     const struct mc_tables *tables;
     struct mc_config *config;
-    ndb_t **ndbs;                /* By the cluster's index. */
-    uint32_t *container_cluster; /* By the container's index. */
+    ndb_t **ndbs;                /* One for each cluster, by the cluster's index. */
+    uint32_t *container_cluster; /* The cluster of each container, by the container's index. */
     uint32_t refused;
     struct mc_config_error *error;
 };
@@ -82,7 +82,7 @@ static bool all_disabled(const struct mc_prefix *prefix)
 
 /* ---- Clusters ---- */
 
-/* Of a cluster_id: its index. Those that are reached by the primary connection are index 0. */
+/* Finds the index of a cluster_id. Clusters that the primary connection reaches have index 0. */
 static enum mc_checked find_cluster(struct builder *builder, uint32_t id, uint32_t *index)
 {
     const struct mc_rows *rows = &builder->tables->of[MC_TABLE_CLUSTERS];

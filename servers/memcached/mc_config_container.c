@@ -319,9 +319,9 @@ static enum mc_checked read_large(struct compile *compile)
     return read_parts(compile, shown);
 }
 
-/* Of one value column and another one for increments: a number stands in both, or in the latter
-   alone, any other text in the former, and the other one is NULL. Where that cannot be, increments
-   would go on from a number that nobody has stored. */
+/* With one value column and another one for increments, a number stands in both, or in the latter
+   alone; any other text stands in the former, and the other one is NULL. Where that cannot be,
+   increments would go on from a number that nobody has stored. */
 static enum mc_checked read_numbers(struct compile *compile)
 {
     struct mc_container *container = compile->container;

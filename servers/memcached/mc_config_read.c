@@ -8,7 +8,7 @@
 
 #include "servers/memcached/mc_config_rows.h"
 
-#define AGAIN_MS 5000u /* From the first temporary error on. */
+#define AGAIN_MS 5000u /* How long temporary errors are tried again. */
 #define PAUSE_MS 50
 
 const struct mc_table_form mc_table_forms[MC_TABLES] = {
@@ -129,7 +129,7 @@ bool mc_rows_add(struct mc_rows *rows, uint32_t columns, const struct mc_cell *c
     struct mc_cell *row = rows->cells + (size_t)rows->count * columns;
     for (uint32_t i = 0; i < columns; i++)
         done = copy_cell(&row[i], cells[i].text, cells[i].size) && done;
-    rows->count++; /* Also then: what there is of it is freed with the others. */
+    rows->count++; /* Also when a copy failed: what there is of the row is freed with the others. */
     return done;
 }
 

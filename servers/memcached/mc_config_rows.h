@@ -92,7 +92,8 @@ uint32_t mc_rows_find_number(const struct mc_rows *rows, uint32_t column, uint32
 
 /*
  * Inserts, writes or deletes a row; cells of a delete: the key's. 0, or -1 with ndb_error(ndb) and
- * *code, its number, 630 and 626 among them. A time of NULL in a column that cannot be NULL is now.
+ * *code, its number, ERR_ROW_EXISTS and ERR_ROW_NOT_FOUND among them. A time of NULL in a column
+ * that cannot be NULL is now.
  */
 int mc_row_change(ndb_t *ndb, enum mc_table number, enum ndb_operation_type type,
                   const struct mc_cell *cells, int32_t *code, struct mc_config_error *error);
@@ -103,7 +104,7 @@ int mc_config_touch(ndb_t *ndb, const char *role, struct mc_config_error *error)
 #define MC_SHOWN_MAX (4u * MC_KEY_MAX + 1u)
 const char *mc_config_shown(const char *bytes, uint32_t size, char out[MC_SHOWN_MAX]);
 
-/* Of a check. UNKNOWN: the cluster did not answer, it may be right. */
+/* Result of a check. UNKNOWN: the cluster did not answer, it may be right. */
 enum mc_checked { MC_CHECKED = 0, MC_CHECKED_WRONG = -1, MC_CHECKED_UNKNOWN = -2 };
 
 /* Row `row` of the containers' table, with its tables opened. `container` is to be cleared

@@ -1,11 +1,12 @@
 /* mc_config_same.c -- which containers lead to the same rows. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Those of one table with the same key columns have the same name for a row. By other columns it
- * has another name, and nobody can say which: what one of them does may concern each row of the
- * other. So may a value that stands in parts, where a container leads to the table of the parts.
- * Tables of two clusters count as one if they are named alike: two connect strings may lead to one
- * cluster, and that of two clusters somebody waits without need is no harm.
+ * Containers of one table with the same key columns have the same name for a row. By other columns
+ * the row has another name, and nobody can say which: what a request does by one container may
+ * concern each row of the other. So may a value that stands in parts, where a container leads to
+ * the table of the parts. Tables of two clusters count as one if they are named alike: two connect
+ * strings may lead to one cluster, and if they do not, requests wait for each other without need,
+ * which is no harm.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 
 #include "servers/memcached/mc_config_rows.h"
 
-#define VALUE_MAX  1024u /* Of any column of the tables here, stored. */
+#define VALUE_MAX  1024u /* More than the stored value of any column of the tables here. */
 #define TIME_BYTES 8u
 
 /* What a transaction does; it may run several times. */
@@ -16,9 +16,9 @@ struct change {
     enum mc_table number;
     enum ndb_operation_type type;
     const struct mc_cell *cells;
-    int32_t code;       /* Of a value that is none; 0: the transaction's error says why. */
-    const char *column; /* Its column. */
-    uint64_t stamp;     /* mc_config_stamp: what was read. */
+    int32_t code;       /* Error of a cell; 0: the transaction's error says why. */
+    const char *column; /* The column of that cell. */
+    uint64_t stamp;     /* What mc_config_stamp() has read. */
     bool found;
 };
 

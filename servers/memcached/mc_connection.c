@@ -17,10 +17,10 @@
 #include "servers/memcached/mc_server.h"
 
 #define READ_BYTES  (64u * 1024u)
-#define TURN_BYTES  (1024u * 1024u) /* Then the others have their turn. */
-#define OUT_MAX     (1024u * 1024u) /* Unsent: no more requests are begun. */
+#define TURN_BYTES  (1024u * 1024u) /* Bytes after which the others have their turn. */
+#define OUT_MAX     (1024u * 1024u) /* Unsent bytes with which no more requests are begun. */
 #define KEPT_MAX    (256u * 1024u)  /* A buffer that a worker keeps for the next one. */
-#define JOBS_MAX    1024u           /* Under way, of one connection. */
+#define JOBS_MAX    1024u           /* Jobs of one connection that are under way. */
 #define BINARY_BYTE 0x80
 
 static void poll_for(struct mc_connection *connection);
@@ -452,7 +452,7 @@ static void begin_held(struct mc_connection *connection)
     if (job != NULL) ask_engine(connection, job);
 }
 
-/* Of what TLS has read and decoded already the socket does not tell. */
+/* The socket does not tell of what TLS has read and decoded already. */
 static bool has_decoded(const struct mc_connection *connection)
 {
     return connection->tls != NULL && !connection->stalled && !connection->quitting &&

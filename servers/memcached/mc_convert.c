@@ -5,7 +5,7 @@
 #include <time.h>
 #include "servers/memcached/mc_store_private.h"
 
-#define SHORT_TEXT_MAX 128u /* Of numbers and dates. */
+#define SHORT_TEXT_MAX 128u /* Enough for numbers and dates. */
 
 bool mc_convert_knows(enum ndb_column_type type)
 {

@@ -254,8 +254,8 @@ static void take_hints(struct mc_job *job)
         meta->vivify_given = false;
 }
 
-/* Of a row that was read, and of which there is a copy now: is its time soon over, and who brings a
-   new value? Of one that is not there: this one, or another? */
+/* A row was read, and there is a copy of it now: is its time soon over, and who brings a new value?
+   Or there is no such row: does this one bring it, or another? */
 static void tell_winner(struct mc_job *job)
 {
     struct mc_request *request = &job->request;
@@ -274,7 +274,7 @@ static void tell_winner(struct mc_job *job)
         request->result.fetched = row.fetched; /* Nobody had asked for it before this one. */
         mc_value_release(row.value);
     } else
-        request->result = row; /* There was no room for it. */
+        request->result = row; /* There was no room for the copy. */
 }
 
 static void drop_value(struct mc_request *request)
@@ -515,7 +515,7 @@ struct change {
 static bool may_be_other(void *context, const struct mc_name *name)
 {
     const struct change *change = context;
-    return name->space != 0 || /* Of a container of the former one, in any case. */
+    return name->space != 0 || /* Names of the former one's containers, in any case. */
            mc_config_find(change->former, name->bytes, name->size)->get == MC_CACHING ||
            mc_config_find(change->newest, name->bytes, name->size)->get == MC_CACHING;
 }

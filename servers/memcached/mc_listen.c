@@ -122,7 +122,8 @@ static int open_unix(struct mc_server *server)
         return -1;
     }
     strcpy(address.sun_path, path);
-    if (lstat(path, &info) == 0 && S_ISSOCK(info.st_mode)) unlink(path); /* Of a former server. */
+    /* A former server left it. */
+    if (lstat(path, &info) == 0 && S_ISSOCK(info.st_mode)) unlink(path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     mode_t mask = umask((mode_t)(~server->options.unix_mask & 0777u));
     int result = fd < 0 ? -1 : bind(fd, (const struct sockaddr *)&address, sizeof address);

@@ -22,7 +22,7 @@ static void put_time_left(uint32_t expiry, uint32_t now, struct mc_output *outpu
     }
 }
 
-/* Of a hit, the item's; of ms, what is there now. */
+/* Bytes of the item's value after a hit, and of what is there now after ms. */
 static uint32_t value_size(const struct mc_request *request)
 {
     if (request->command == MC_APPEND || request->command == MC_PREPEND)

@@ -394,7 +394,7 @@ static int one(struct mc_options *options, int option, char *text)
 
 static int parse(struct mc_options *options, int argc, char **argv)
 {
-    static char name[] = "ndb_memcached"; /* Without a path in getopt's messages. */
+    static char name[] = "ndb_memcached"; /* getopt's messages name the program without a path. */
     int option;
     const char *environment = getenv("NDB_CONNECTSTRING");
 

@@ -73,7 +73,7 @@ static bool is_free(const struct mc_order_table *table, const struct mc_job *job
     return table->changes[slot] == 0 && (table->reads[slot] == 0 || !is_change(&job->request));
 }
 
-/* Of all that is under way. NULL: no memory. */
+/* The table of all that is under way. NULL: no memory. */
 static struct mc_order_table *table_of(struct mc_connection *connection)
 {
     struct mc_worker *worker = connection->worker;

@@ -5,7 +5,7 @@
 #include "servers/memcached/mc_request.h"
 
 enum mc_parsed {
-    MC_PARSED_MORE = 0, /* Not yet a whole request. */
+    MC_PARSED_MORE = 0, /* There is not a whole request yet. */
     MC_PARSED_REQUEST,
     MC_PARSED_NOTHING, /* Bytes were taken, but there is nothing to do or say (yet). */
     MC_PARSED_CLOSE    /* What came cannot be a client of this protocol. */
@@ -13,13 +13,14 @@ enum mc_parsed {
 
 /* One connection's place between two requests. All zero: at the beginning. */
 struct mc_parser {
-    uint32_t value_max;     /* Larger ones are refused (MC_TOO_LARGE); of all connections. */
-    uint32_t line_max;      /* Bytes of a get with many keys; 0: 1 MB. */
-    uint32_t line_at;       /* Text: inside a line with several keys, from its beginning; else 0. */
-    uint32_t line_seen;     /* Text: so many bytes at the front have no newline among them. */
-    struct mc_request line; /* What all of them have in common. */
-    uint64_t skip;          /* So many bytes are swallowed: of a value that was refused. */
-    bool authenticating;    /* Text: only a `set` is taken, as user and password (MC_AUTH). */
+    uint32_t value_max; /* Larger ones are refused (MC_TOO_LARGE); of all connections. */
+    uint32_t line_max;  /* Bytes of a get with many keys; 0: 1 MB. */
+    uint32_t line_at;   /* Text: inside a line with several keys, from its beginning; else 0. */
+    uint32_t line_seen; /* Text: so many bytes at the front have no newline among them. */
+    /* Text: what the requests of a line with several keys have in common. */
+    struct mc_request line;
+    uint64_t skip;       /* Bytes still to be swallowed: those of a value that was refused. */
+    bool authenticating; /* Text: only a `set` is taken, as user and password (MC_AUTH). */
 };
 
 /*

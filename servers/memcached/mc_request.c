@@ -15,7 +15,7 @@
  */
 #define CLASS_BYTES 32u
 #define CLASSES     8u
-#define KEPT_MAX    1024u /* Of each class. */
+#define KEPT_MAX    1024u /* Spare ones of each class. */
 
 struct spare {
     struct spare *next;

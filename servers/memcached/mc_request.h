@@ -10,7 +10,7 @@
  */
 
 #define MC_KEY_MAX        250u
-#define MC_OPAQUE_MAX     31u /* With its letter, 32. */
+#define MC_OPAQUE_MAX     31u /* 32 with its letter. */
 #define MC_META_FLAGS_MAX 20u
 #define MC_VALUE_MAX      (1024u * 1024u * 1024u) /* The largest -I. */
 #define MC_EXPIRED        1u                      /* An expiry in the past. */
@@ -32,7 +32,7 @@ void mc_value_release(struct mc_value *value); /* NULL is allowed. */
 enum mc_command {
     MC_GET = 0, /* get, gets, mg; with `touch` also gat, gats, and touch, for which `want_value`
                    is not set */
-    MC_SET,     /* With `cas_given`: cas. */
+    MC_SET,     /* set; with `cas_given`: cas. */
     MC_ADD,
     MC_REPLACE,
     MC_APPEND,
@@ -77,7 +77,7 @@ struct mc_meta {
                             append and prepend, a miss stores; of ma as `create`. */
     uint32_t vivify;    /* Expiry of that item, as request.expiry. */
     bool recache_given; /* R(ttl): who finds an earlier expiry is to fill it anew. */
-    uint32_t recache;   /* As request.expiry; 0: nobody is. */
+    uint32_t recache;   /* The expiry below which that is so, as request.expiry; 0: it never is. */
     bool invalidate;    /* I of ms (an older CAS stores, as stale) and md (stays, as stale). */
     bool drop_value;    /* x of md: the item stays without its value and flags. */
     bool new_cas_given; /* E */
@@ -88,18 +88,19 @@ struct mc_result {
     enum mc_status status;
     const char *message; /* NULL, or a constant text that the printer takes for the status' own. */
     const char
-        *column; /* NULL, or whose value is refused: a name as long as the container lives. */
-    struct mc_value *value; /* Held; of a get. */
+        *column; /* The column whose value is refused, or NULL; lives as long as its container. */
+    struct mc_value *value; /* What a get has read; held. NULL: nothing. */
     uint32_t flags;
-    uint32_t size;     /* Of APPEND and PREPEND: the whole value's. */
-    uint64_t cas;      /* 0: none. */
-    uint64_t number;   /* Of INCREMENT and DECREMENT. */
-    uint32_t expiry;   /* As request.expiry, as it was before a touch if `t` stands before `T`. */
-    uint32_t accessed; /* Seconds since the last access. */
-    bool fetched;      /* It was asked for before. */
+    uint32_t size;   /* Bytes of the whole value after APPEND and PREPEND. */
+    uint64_t cas;    /* 0: none. */
+    uint64_t number; /* The new number after INCREMENT and DECREMENT. */
+    /* The expiry, as request.expiry; that before a touch if `t` stands before `T`. */
+    uint32_t expiry;
+    uint32_t accessed;           /* Seconds since the last access. */
+    bool fetched;                /* The item was asked for before. */
     bool won, stale, token_sent; /* W, X, Z of mg. */
     bool purged;                 /* What was found had expired, and was deleted. */
-    bool created;                /* By INCREMENT with `create`, or by GET or APPEND with vivify. */
+    bool created; /* INCREMENT with `create`, or GET or APPEND with vivify, has made the item. */
 };
 
 /* For the log. */
@@ -129,14 +130,14 @@ struct mc_form {
 struct mc_request {
     enum mc_command command;
     struct mc_form form;
-    uint8_t key_size;       /* Of `key`, below. */
-    struct mc_value *value; /* Held: what is to be stored. */
+    uint8_t key_size;       /* Bytes of `key`, below. */
+    struct mc_value *value; /* What is to be stored; held. */
     uint32_t flags;
     /* Unix seconds, 0: never, MC_EXPIRED: already. Of sets; of gets with `touch`; of INCREMENT with
        `create`; of FLUSH_ALL when it is to happen, 0: at once. ma may have both: with `touch` this
        is for an item that is there, and meta.vivify for one that is made. */
     uint32_t expiry;
-    bool want_value;   /* Else only whether it is there, and its figures. */
+    bool want_value;   /* The value is wanted; else only whether it is there, and its figures. */
     bool touch;        /* The expiry is set. */
     bool cas_unwanted; /* Nobody is told the CAS number of what is read. */
     bool cas_given;
@@ -145,10 +146,10 @@ struct mc_request {
        to have the copy's value and flags still. `copy` NULL: there is no copy with that number any
        more, and a row that is there counts as changed. */
     bool cas_of_copy;
-    struct mc_value *copy; /* Held. */
+    struct mc_value *copy; /* That copy's value; held. */
     uint32_t copy_flags;
     bool create;    /* INCREMENT, DECREMENT: a missing one is made, with `initial`. */
-    uint64_t delta; /* Of INCREMENT, DECREMENT. */
+    uint64_t delta; /* What INCREMENT adds or DECREMENT subtracts. */
     uint64_t initial;
     struct mc_meta meta;
 
@@ -173,6 +174,6 @@ void mc_request_clear(struct mc_request *request);
 #define MC_REFUSAL_MAX 400u
 const char *mc_request_refusal(const struct mc_result *result, char text[MC_REFUSAL_MAX]);
 
-/* Of an exptime as clients send it: see request.expiry. `now`: Unix seconds. Negative and, of
-   absolute ones, past: MC_EXPIRED. */
+/* The expiry that an exptime means which a client has sent: see request.expiry. `now`: Unix
+   seconds. Negative ones, and absolute ones that are past, are MC_EXPIRED. */
 uint32_t mc_expiry(int64_t exptime, uint32_t now);

@@ -13,7 +13,7 @@
 
 #define MC_WORKERS_MAX  64u
 #define MC_CLUSTERS_MAX 16u
-#define MC_PATH_MAX     108u /* Of a UNIX socket. */
+#define MC_PATH_MAX     108u /* Bytes of a UNIX socket's path with its end. */
 #define MC_VERSION_TEXT "1.6-ndb-" NDB_CLIENT_VERSION_STRING
 
 struct mc_options {
@@ -43,39 +43,39 @@ struct mc_options {
     bool flush_disabled;        /* -F */
     enum mc_protocol only;      /* -B: MC_META stands for "auto". */
     bool bootstrap;             /* --bootstrap: makes the tables, and ends. */
-    const char *connect_string; /* Of -e. */
+    const char *connect_string; /* -e, or NDB_CONNECTSTRING; "": neither. */
     char role[41];
-    bool reconf;          /* Of -e: looks for changes of the configuration. */
-    uint32_t deadline_ms; /* Of -e: how long temporary errors are tried again. */
+    bool reconf;          /* -e: the server looks for changes of the configuration. */
+    uint32_t deadline_ms; /* -e: how long temporary errors are tried again; 0: the default. */
 };
 
 /* One place in the order of a connection's replies. */
 struct mc_job {
     struct mc_job *next;
-    struct mc_connection *connection; /* NULL: it has gone; nobody wants the reply. */
+    struct mc_connection *connection; /* NULL: the client has gone; nobody wants the reply. */
     bool completed;
     bool ordered; /* Others of the connection may have to wait for it. */
     bool slotted; /* `slot` is known: those of one row share it. */
     uint16_t slot;
-    /* The engine's: */
+    /* The members from here to `prev_asked` are the engine's. */
     struct mc_worker *worker;
-    struct mc_config *config; /* Held. */
+    struct mc_config *config; /* The configuration that the job holds. */
     const struct mc_prefix *prefix;
-    uint64_t token; /* Of the cache. */
+    uint64_t token; /* The cache's token for the row: mc_cache_token(), mc_cache_write_begin(). */
     enum { MC_COPY_NONE = 0, MC_COPY_READ, MC_COPY_WRITE } copying;
-    bool value_unwanted;                    /* By the client: it is only for the copy. */
-    struct mc_meta hints;                   /* The request's, which are none of the database's. */
-    uint32_t flush_at;                      /* FLUSH_ALL: the prefix that is being emptied. */
-    struct mc_job *next_asked, *prev_asked; /* Of the worker's. */
+    bool value_unwanted;  /* The client does not want the value: it is only for the copy. */
+    struct mc_meta hints; /* `meta` as the client sent it. */
+    uint32_t flush_at;    /* FLUSH_ALL: the prefix that is being emptied. */
+    struct mc_job *next_asked, *prev_asked; /* Neighbours in worker->asked. */
     struct mc_request request;              /* The last member: see its key. */
 };
 
 /* Which rows and items of a connection requests are under way for. */
 struct mc_order {
     uint32_t under_way, changes;
-    uint32_t config_number;       /* What they are by. */
+    uint32_t config_number;       /* Number of the configuration by which all of them were begun. */
     bool all;                     /* One of them concerns every key. */
-    struct mc_order_table *table; /* By name; NULL: none is needed so far. */
+    struct mc_order_table *table; /* Counts by name; NULL: none are needed so far. */
 };
 
 struct mc_buffer {
@@ -94,15 +94,16 @@ struct mc_client {
 
 struct mc_connection {
     struct mc_worker *worker;
-    struct mc_connection *next; /* Of the worker, and prev. */
+    struct mc_connection *next; /* The worker's list. */
     struct mc_connection *prev;
-    struct mc_connection *next_dirty; /* To be looked after at the end of the round. */
+    /* The worker's list of those to be looked after at the end of the round. */
+    struct mc_connection *next_dirty;
     uv_poll_t poll;
     int fd; /* -1: an UDP request, which has only a reply. */
     SSL *tls;
     struct mc_client client;
     struct mc_parser parser;
-    bool known; /* Of which protocol it is: */
+    bool known; /* It is known which protocol the client speaks. */
     enum mc_protocol protocol;
     struct mc_buffer in;
     struct mc_output out;
@@ -110,13 +111,14 @@ struct mc_connection {
     uint64_t reply_bytes; /* Values of jobs that are completed and not printed. */
     struct mc_job *first;
     struct mc_job *last;
-    struct mc_job *held; /* It waits for another one of the same key. */
+    struct mc_job *held; /* Waits for another job of the same key; NULL: none does. */
     struct mc_order order;
     uint32_t jobs;
-    int events;       /* What the poll asks for. */
-    bool line_failed; /* Of a get of several keys one has met an error. */
+    int events;       /* Events that the poll asks for. */
+    bool line_failed; /* A key of the get line that is being answered has met an error. */
     bool dirty, ended, quitting, authenticated, tls_wants_write, stalled;
-    struct mc_datagram *datagram; /* Of UDP: whom the reply goes to. */
+    /* Whom the reply to a UDP request goes to; NULL: it was sent, or this is no UDP. */
+    struct mc_datagram *datagram;
 };
 
 /* What clients were told, whoever has answered: each request counts once. */
@@ -141,15 +143,15 @@ enum mc_figure {
     MC_TOUCH_MISSES,
     MC_STORE_TOO_LARGE,
     MC_STORE_NO_MEMORY,
-    MC_NDB_READS, /* Requests that went to the database, */
+    MC_NDB_READS, /* Reads that went to the database. */
     MC_NDB_CHANGES,
-    MC_NDB_UNREACHABLE, /* could not, */
-    MC_NDB_TEMPORARY,   /* were told to come again, */
-    MC_NDB_FAILED,      /* or were refused by it. */
+    MC_NDB_UNREACHABLE, /* Requests whose cluster could not be reached. */
+    MC_NDB_TEMPORARY,   /* Requests that ended with a temporary error. */
+    MC_NDB_FAILED,      /* Requests that the database refused. */
     MC_FIGURES
 };
 
-/* Of one thread; others may read them at any time. */
+/* Figures of one thread, which others may read at any time. */
 struct mc_worker_figures {
     atomic_ullong bytes_read, bytes_written, requests, auth_commands, auth_errors;
     atomic_ullong count[MC_FIGURES];
@@ -182,28 +184,28 @@ struct mc_worker {
     pthread_t thread;
     uv_loop_t loop;
     uv_async_t wake;  /* Something is in the queue, a new configuration, or the end. */
-    uv_check_t check; /* After all sockets of a round were read. */
+    uv_check_t check; /* Runs after all sockets of a round were read. */
     uv_timer_t tick;
-    atomic_bool ended; /* Set by the main thread. */
+    atomic_bool ended; /* The thread is to end; set by the main thread. */
     struct mc_connection *connections;
     struct mc_connection *dirty;
     struct mc_job *free_jobs;
-    struct mc_buffer spare_in; /* For who has none and needs one. */
+    struct mc_buffer spare_in; /* A buffer for a connection that has none and needs one. */
     struct mc_output spare_out;
     struct mc_order_table *spare_orders;
     uint32_t spare_order_count;
-    struct mc_job *asked;     /* Those in the database, */
-    uint32_t in_flight;       /* and how many; those for large values count several times. */
+    struct mc_job *asked;     /* Jobs in the database. */
+    uint32_t in_flight;       /* How many they are; those for large values count several times. */
     bool stalled;             /* Connections wait for there being fewer. */
-    uint64_t stale_answers;   /* That a table has changed. */
-    struct mc_config *config; /* Held. */
-    struct mc_naming naming;  /* For one name at a time. */
-    uint64_t round;           /* Of the loop; never 0. */
+    uint64_t stale_answers;   /* Answers so far that a table has changed. */
+    struct mc_config *config; /* The configuration that the worker holds. */
+    struct mc_naming naming;  /* Room for the name of one key at a time. */
+    uint64_t round;           /* Number of the loop's round; never 0. */
     bool unsent;              /* Requests were begun that the client library has not seen. */
     struct mc_access_point {
         struct mc_worker *worker;
-        struct ndb_cluster_connection *connection; /* NULL: not known (yet). */
-        ndb_t *ndb;                                /* NULL: not opened (yet). */
+        struct ndb_cluster_connection *connection; /* NULL: the cluster is not known (yet). */
+        ndb_t *ndb;                                /* NULL: it is not opened (yet). */
         struct mc_store *store;
         uv_poll_t poll;
         uint64_t asked; /* The worker's round in which it was seen whether it is reached. */
@@ -211,7 +213,7 @@ struct mc_worker {
     } cluster[MC_CLUSTERS_MAX];
     struct mc_worker_figures figures;
     struct mc_told told;
-    /* Under the server's lock: sockets that were accepted for this worker. */
+    /* Sockets that were accepted for this worker; under the server's lock. */
     int *accepted;
     uint32_t accepted_count, accepted_room;
 };
@@ -238,11 +240,12 @@ struct mc_server {
     atomic_uint now; /* Unix seconds. */
     atomic_uint connections;
     atomic_ullong connections_total;
-    atomic_ullong listen_disabled, listen_disabled_us; /* How often, and how long. */
-    uint64_t disabled_since_us;                        /* 0: it accepts. */
-    struct mc_totals reset;                            /* Under the lock: at the last reset. */
-    atomic_uint verbosity; /* enum mc_verbosity: that and what is below. */
-    atomic_bool detail;    /* "stats detail on" */
+    /* How often it stopped accepting, and how long in all. */
+    atomic_ullong listen_disabled, listen_disabled_us;
+    uint64_t disabled_since_us; /* When it stopped accepting; 0: it accepts. */
+    struct mc_totals reset;     /* Totals at the last reset; under the lock. */
+    atomic_uint verbosity;      /* The greatest enum mc_verbosity that is told. */
+    atomic_bool detail;         /* Requests are counted by prefix: "stats detail on". */
     atomic_bool stopping;
     atomic_bool reload; /* A table is not what it was: its containers are made anew. */
     uint32_t started;
@@ -250,10 +253,11 @@ struct mc_server {
     pthread_mutex_t lock;
     struct ndb_cluster_connection *cluster[MC_CLUSTERS_MAX];
     char cluster_text[MC_CLUSTERS_MAX][129];
-    bool cluster_lost[MC_CLUSTERS_MAX];         /* The main thread's: what the log says. */
+    bool cluster_lost[MC_CLUSTERS_MAX];         /* The log was told that the cluster is lost. */
     atomic_uint cluster_lives[MC_CLUSTERS_MAX]; /* ndb_connection_lives(): older copies are void. */
     atomic_uint cluster_count;
-    struct mc_config *config; /* Held; workers take it when they are woken. */
+    /* The newest configuration, held; workers take it when they are woken. */
+    struct mc_config *config;
     atomic_uint config_number;
     pthread_t configurer;
     pthread_cond_t configurer_wake;

@@ -128,7 +128,7 @@ void mc_stats_tell(struct mc_worker *worker)
     pthread_mutex_unlock(&worker->server->lock);
 }
 
-/* Of all workers, since the process has begun. */
+/* Totals of all workers, since the process has begun. */
 static struct mc_totals totals_of(struct mc_server *server)
 {
     struct mc_totals totals = {
@@ -195,7 +195,7 @@ static void process_figures(const struct printer *printer, const struct mc_total
     number(printer, "max_connections", server->options.connections);
     number(printer, "curr_connections", atomic_load(&server->connections));
     number(printer, "total_connections", totals->connections);
-    number(printer, "rejected_connections", 0); /* Who is too much waits. */
+    number(printer, "rejected_connections", 0); /* Clients beyond max_connections wait. */
 }
 
 static void count_figures(const struct printer *printer, const struct mc_totals *totals)

@@ -14,7 +14,7 @@
 #define COUNTER_BITS  28u
 #define MARKER        (UINT64_C(1) << 36)
 #define START_BITS    27u
-#define NODE_OF_ID(t) (((t) >> 40) & 0xFFu) /* Of a transaction's id. */
+#define NODE_OF_ID(t) (((t) >> 40) & 0xFFu) /* Node id in a transaction's id. */
 
 /* ---- Time and numbers ---- */
 
@@ -192,7 +192,7 @@ static enum mc_status status_of(const struct mc_work *job, const ndb_error_t *er
     }
 }
 
-/* Of a request that has not changed anything: what the library says is about commits. */
+/* The message for a request that has changed nothing: the text of the error is about commits. */
 static const char no_answer[] = "the cluster has not answered in time";
 
 void mc_work_fail(struct mc_work *job, const ndb_error_t *error)

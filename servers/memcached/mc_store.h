@@ -18,12 +18,12 @@ struct mc_store_options {
 struct mc_naming {
     char name[2048]; /* 32 columns of up to 36 bytes and their sizes, and no more text than a key's.
                       */
-    uint8_t stored[32768], form[32768]; /* Of one column. */
+    uint8_t stored[32768], form[32768]; /* Room for one column. */
 };
 int mc_store_name(const struct mc_container *container, const char *key, uint32_t key_size,
                   struct mc_naming *naming);
 
-#define MC_NO_KEY_OF_TABLE "the key is none of the table" /* Of MC_INVALID. */
+#define MC_NO_KEY_OF_TABLE "the key is none of the table" /* A message of MC_INVALID. */
 
 struct mc_store_figures {
     uint64_t operations, retries, temporary;

@@ -1,7 +1,7 @@
 /* mc_store_append.c -- APPEND and PREPEND: the row is locked, its value read and written anew. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Of a large value the parts that stay as they are are not touched: APPEND writes the last one
+ * The parts of a large value that stay as they are are not touched: APPEND writes the last one
  * anew, if it is not full, and those that follow.
  */
 #include <string.h>

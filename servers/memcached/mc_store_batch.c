@@ -11,10 +11,10 @@
 #include "servers/memcached/mc_store_private.h"
 
 struct mc_batch {
-    struct mc_batch *next; /* All that are not spare, and prev; or spare ones. */
+    struct mc_batch *next; /* Next of all that are not spare, or next of the spare ones. */
     struct mc_batch *prev;
     struct mc_store *store;
-    struct ndb_reads *reads; /* Under way; NULL: being gathered. */
+    struct ndb_reads *reads; /* Reads under way; NULL: they are being gathered. */
     uint32_t count;
     struct ndb_row_read read[MC_BATCH_MAX];
     uint8_t mask[MC_BATCH_MAX][MC_MASK_BYTES];

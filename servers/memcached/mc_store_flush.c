@@ -10,7 +10,7 @@
 #include "servers/memcached/mc_store_private.h"
 
 #define BATCHES 16u /* Transactions at a time. */
-#define ROWS    32u /* Of each. */
+#define ROWS    32u /* Rows of each transaction. */
 
 struct batch {
     struct mc_work *job;
@@ -18,12 +18,12 @@ struct batch {
     bool sent;
     uint32_t rows;
     struct ndb_operation *operation[ROWS];
-    uint32_t id, parts, at; /* Of the one row that has parts. */
+    uint32_t id, parts, at; /* Id, parts and next part of the one row that has parts. */
 };
 
 struct mc_flush {
-    bool scanned; /* To its end. */
-    bool again;   /* Some are left. */
+    bool scanned; /* The scan has come to its end. */
+    bool again;   /* Some rows are left. */
     ndb_error_t error;
     uint64_t deleted;
     uint32_t column_count, key_count;

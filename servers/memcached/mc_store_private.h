@@ -30,16 +30,16 @@ enum mc_code {
 #define MC_VALUE_BYTES   32768u         /* More than a column's stored value. */
 #define MC_CODES_MAX     64u
 #define MC_RECORDS_KEPT  16u   /* Tables whose records a thread keeps while it does not use them. */
-#define MC_SPARE_ROWS    1024u /* Of each of them. */
+#define MC_SPARE_ROWS    1024u /* Spare rows of each table's records. */
 #define MC_BATCH_MAX     64u   /* Reads that share a transaction. */
 #define MC_MASK_BYTES    64u   /* A bit for each column that a table may have. */
-#define MC_PARTS_MAX     320u  /* Of 13,950 bytes: 4.4 MB, in one transaction. -I may say less. */
-#define MC_PARTS_AT_ONCE 32u   /* In one round trip. */
+#define MC_PARTS_MAX     320u /* Parts of a value of 4.4 MB, in one transaction. -I may say less. */
+#define MC_PARTS_AT_ONCE 32u  /* Parts in one round trip. */
 #define MC_ROW_COLUMNS   (2u * MC_COLUMNS_MAX + 16u)
 
 struct mc_work;
 
-#define MC_KEY_BYTES 264u /* Of most keys; longer ones are malloc'ed. */
+#define MC_KEY_BYTES 264u /* Enough for most keys; longer ones are malloc'ed. */
 
 /* Values of several columns in stored form. */
 struct mc_key_part {
@@ -58,7 +58,7 @@ struct mc_key {
 struct mc_records {
     struct mc_records *next;
     struct ndb_table *table; /* Only to be compared: the records keep it. */
-    uint32_t index;          /* The unique one by which they are found, or MC_PRIMARY. */
+    uint32_t index;          /* The unique index by which they are found, or MC_PRIMARY. */
     uint32_t uses;
     struct ndb_record *key; /* NULL: `row` will do. */
     struct ndb_record *row; /* All columns. */
@@ -71,9 +71,9 @@ struct mc_records {
 struct mc_large {
     uint32_t id;
     bool fresh;         /* The id is a new one. */
-    uint32_t at, end;   /* The parts that are read or written next, */
-    uint32_t first;     /* the one at which `value` begins, */
-    uint32_t old_parts; /* and those that the row had: what is beyond `end` is deleted. */
+    uint32_t at, end;   /* The next part to be read or written, and the one behind the last. */
+    uint32_t first;     /* The part at which `value` begins. */
+    uint32_t old_parts; /* Parts that the row had before: those from `end` on are deleted. */
     struct mc_value *value;
     void (*then)(struct mc_work *job);
     struct ndb_operation *read[MC_PARTS_AT_ONCE];
@@ -83,9 +83,9 @@ struct mc_large {
 struct mc_new_row {
     const char *text; /* NULL: none, it stands in parts. */
     uint32_t size;
-    bool all; /* Flags and expiry, too. */
+    bool all; /* Flags and expiry are set, too. */
     uint32_t flags, expiry;
-    uint32_t part_id; /* With text NULL. */
+    uint32_t part_id; /* The id under which the parts stand, if text is NULL. */
 };
 
 enum mc_action {
@@ -115,25 +115,26 @@ struct mc_work {
     enum mc_action action;
     void (*begin)(struct mc_work *job);
     void (*step)(struct mc_work *job, const ndb_error_t *error);
-    uint64_t deadline_ms, again_ms; /* again_ms 0: it does not wait. */
+    /* When it gives up; when it begins anew, 0: it does not wait. */
+    uint64_t deadline_ms, again_ms;
     uint32_t pause_ms;
-    bool changes; /* Its outcome matters: not begun anew when it is not known. */
+    bool changes; /* Its outcome matters: it is not begun anew when that is not known. */
     uint64_t cas; /* The number that the row gets. */
 
     struct ndb_transaction *transaction;
-    struct ndb_operation *operation; /* The one that reads the row; or else */
-    struct ndb_scan *scan;           /* the scan does, or `row` has it. */
+    struct ndb_operation *operation; /* Has read the row, unless `scan` or `row` has it. */
+    struct ndb_scan *scan; /* Has read the row, if not NULL; else `row` has it, if not NULL. */
     struct mc_records *records;
     uint8_t *row;
-    struct mc_key *primary; /* `key` or `found`, or NULL: not known yet. */
-    bool exists, expired;   /* The locked row, */
+    struct mc_key *primary; /* The row's primary key: `key` or `found`; NULL: not known yet. */
+    bool exists, expired;   /* The locked row is there; it is there and has expired. */
     void (*locked)(struct mc_work *job);
-    struct mc_new_row row_new; /* what it gets, */
-    struct mc_value *value;    /* and whose text that is. */
+    struct mc_new_row row_new; /* What the row gets. */
+    struct mc_value *value;    /* Holds the text of `row_new`; NULL: none was made. */
     struct mc_large *large;
     struct mc_flush *flush;
-    struct mc_key key;   /* As it was asked for, */
-    struct mc_key found; /* and of the row when that is another one. */
+    struct mc_key key;   /* The key that was asked for. */
+    struct mc_key found; /* The primary key of the row, when it was found by another one. */
 };
 
 struct mc_count {
@@ -145,20 +146,20 @@ struct mc_store {
     ndb_t *ndb;
     struct mc_store_options options;
     struct mc_store_figures figures;
-    bool queued; /* Something, since the last tick: a batch. */
+    bool queued; /* Something was sent since the last tick. */
     struct mc_work *jobs;
     struct mc_work *spare_jobs;
     uint32_t spare_job_count;
-    uint64_t clock_ms;          /* Of this round, 0: not read yet. */
-    struct mc_batch *gathering; /* Reads that are not sent yet; */
-    struct mc_batch *batches;   /* all of them, */
+    uint64_t clock_ms;          /* The time in this round; 0: not read yet. */
+    struct mc_batch *gathering; /* Reads that are not sent yet; NULL: none. */
+    struct mc_batch *batches;   /* All batches that are not spare ones. */
     struct mc_batch *spare_batches;
     uint64_t random;
-    uint64_t cas_base; /* Node id and marker. */
+    uint64_t cas_base; /* Marker and node id in all of its CAS numbers. */
     uint32_t code_count;
     struct mc_count codes[MC_CODES_MAX]; /* The most frequent first. */
     struct mc_records *records;
-    uint8_t stored[MC_VALUE_BYTES]; /* One value at a time. */
+    uint8_t stored[MC_VALUE_BYTES]; /* Room for one stored value at a time. */
     char text[MC_SCRATCH_BYTES];
 };
 
@@ -231,7 +232,7 @@ uint32_t mc_row_columns(const struct mc_work *job, bool value, uint32_t columns[
 bool mc_row_value(const struct mc_work *job, uint32_t column, const void **value, uint32_t *size);
 /* An integer column's; false: NULL, or not read. */
 bool mc_row_integer(const struct mc_work *job, uint32_t column, uint64_t *number);
-/* Of the row that was read: has it expired? */
+/* Has the row that was read expired? */
 bool mc_row_expired(const struct mc_work *job);
 /* Does its value stand in parts? *size: how long it is. */
 bool mc_row_external(const struct mc_work *job, uint32_t *id, uint32_t *size);

@@ -57,7 +57,8 @@ static struct mc_records *make_records(struct mc_store *store, const struct mc_c
     return records;
 }
 
-/* Of tables of former configurations, and when there are more tables than that. */
+/* Frees the records that no job uses and that are not among the MC_RECORDS_KEPT used last, as are
+   those of former configurations sooner or later. */
 static void forget_idle(struct mc_store *store)
 {
     struct mc_records **at = &store->records;

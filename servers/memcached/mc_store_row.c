@@ -375,7 +375,7 @@ uint64_t mc_cas_of_column(const struct mc_work *job, uint64_t cas)
     return cas & ((UINT64_C(1) << (8u * info.size - 1u)) - 1);
 }
 
-/* Of 8 bytes any number fits, with a sign as well. */
+/* Into 8 bytes any number fits, with a sign as well. */
 uint32_t mc_cas_in(const struct mc_work *job, uint64_t cas, uint8_t out[8])
 {
     struct ndb_column_info info;

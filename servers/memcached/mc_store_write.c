@@ -110,7 +110,7 @@ void mc_write_begin(struct mc_work *job)
 static void deleted(struct mc_work *job, const ndb_error_t *error)
 {
     if (error->code == 0) {
-        /* Of a row that had expired nobody has known any more. */
+        /* A row that had expired was one that nobody knew of any more. */
         bool expired = expires(job) && mc_row_expired(job);
         mc_work_end(job, expired ? MC_NOT_FOUND : MC_OK, NULL);
     } else if (error->code == CODE_ROWS_LOST) {

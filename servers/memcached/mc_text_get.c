@@ -48,7 +48,7 @@ static enum mc_parsed begin(struct mc_text_input *input, uint32_t first)
     if (!keys_fit(input, at)) return mc_text_bad(input, MC_TEXT_BAD_FORMAT);
     parser->line_at = at;
     parser->line.form = (struct mc_form){.protocol = MC_TEXT};
-    /* gets, gats: */
+    /* gets and gats end with an s. */
     parser->line.form.with_cas = line->token[0].at[line->token[0].size - 1] == 's';
     return mc_text_next_key(input);
 }

@@ -12,9 +12,9 @@ struct mc_token {
 };
 
 struct mc_line {
-    uint32_t size;  /* Without its end. */
-    uint32_t taken; /* With it: LF, or CR and LF. */
-    uint32_t count; /* Of tokens; at most MC_TOKENS_MAX: there may be more then. */
+    uint32_t size;  /* Bytes without the line's end. */
+    uint32_t taken; /* Bytes with it: LF, or CR and LF. */
+    uint32_t count; /* Tokens; at most MC_TOKENS_MAX: there may be more then. */
     struct mc_token token[MC_TOKENS_MAX];
 };
 

@@ -5,8 +5,8 @@
 #include <strings.h>
 
 #define LINE_MAX_DEFAULT (1024u * 1024u)
-#define LINE_MAX_OTHERS  2048u /* Of a line that asks for several keys there may be more. */
-#define BLANKS_MAX       100u  /* Before the command of a long line. */
+#define LINE_MAX_OTHERS  2048u /* Longest line, unless it asks for several keys. */
+#define BLANKS_MAX       100u  /* Blanks before the command of a long line. */
 #define SHORTEST         4u /* Bytes of a line with its end: there is no command of one letter. */
 
 bool mc_text_take_key(struct mc_request *request, const struct mc_token *token)
@@ -293,7 +293,7 @@ enum mc_parsed mc_text_parse(struct mc_parser *parser, const char *bytes, uint32
         parsed = parser->skip > 0 ? swallow(&input) : parse_line(&input);
     }
     if (input.used > 0) parser->line_seen = 0;
-    if (parsed != MC_PARSED_REQUEST) mc_request_clear(request); /* Of what was begun. */
+    if (parsed != MC_PARSED_REQUEST) mc_request_clear(request); /* Frees what was begun. */
     *used = input.used;
     *need = input.need;
     return parsed;

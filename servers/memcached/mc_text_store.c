@@ -17,7 +17,7 @@ static enum mc_parsed too_large(struct mc_text_input *input, uint64_t size)
 {
     struct mc_request *request = input->request;
     bool removes = request->command == MC_SET && !request->cas_given;
-    char bytes[MC_KEY_MAX]; /* For the request is emptied. */
+    char bytes[MC_KEY_MAX]; /* A copy of the key, since the request is emptied. */
     struct mc_token key = {.at = bytes, .size = request->key_size};
 
     memcpy(bytes, request->key, request->key_size);

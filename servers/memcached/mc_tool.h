@@ -25,8 +25,8 @@ struct mc_tool {
     char **argv;
     uint32_t cluster_count; /* The primary one, and those of ndb_clusters that were asked for. */
     struct mc_tool_cluster clusters[MC_TOOL_CLUSTERS_MAX];
-    ndb_t *ndb;  /* Of the primary one. */
-    void *watch; /* Of the `log` of mc_tool_source(). */
+    ndb_t *ndb;  /* The primary cluster's. */
+    void *watch; /* What the caller of mc_tool_source() gave for its `log`. */
     struct mc_config_error error;
 };
 

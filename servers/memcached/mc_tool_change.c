@@ -136,7 +136,7 @@ static bool prefix_key(struct mc_tool *tool, const struct mc_tables *tables, str
 }
 
 struct seen {
-    const char *begin; /* Of the lines that are about the prefix. */
+    const char *begin; /* How lines begin that are about the prefix. */
     bool refused;
 };
 

@@ -1,9 +1,9 @@
 /* mc_udp.c -- datagrams: each has a whole request, and its reply goes back in one or several. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Each begins with four numbers of two bytes: the client's request number, the datagram's place
- * among those of the request, how many these are, 0. Requests of several datagrams are refused, as
- * memcached does. One worker serves the socket.
+ * Each datagram begins with four numbers of two bytes: the client's request number, the datagram's
+ * place among those of the request, how many these are, 0. Requests of several datagrams are
+ * refused, as memcached does. One worker serves the socket.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,13 +13,13 @@
 #include "servers/memcached/mc_server.h"
 
 #define HEAD_BYTES    8u
-#define PAYLOAD_BYTES 1392u /* With the head one Ethernet frame. */
+#define PAYLOAD_BYTES 1392u /* One Ethernet frame with the head. */
 #define READ_BYTES    65536u
-#define READS_MAX     64u /* Then the others have their turn. */
+#define READS_MAX     64u /* Reads after which the others have their turn. */
 
 struct mc_datagram {
     int fd;
-    uint16_t request; /* In network order, as it came. */
+    uint16_t request; /* The request's number in network order, as it came. */
     socklen_t address_size;
     struct sockaddr_storage address;
 };
@@ -81,7 +81,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 
 int mc_udp_open(struct mc_worker *worker, int fd)
 {
-    uv_poll_t *poll = calloc(1, sizeof *poll); /* As long as the process. */
+    uv_poll_t *poll = calloc(1, sizeof *poll); /* It lives as long as the process. */
     if (poll == NULL) return -1;
     uv_poll_init(&worker->loop, poll, fd);
     poll->data = worker;

@@ -179,7 +179,7 @@ static void on_check(uv_check_t *check)
     worker->round++;
 }
 
-/* Of a table, or of its unique index, that was truncated, dropped or made anew. */
+/* Was a table, or its unique index, truncated, dropped or made anew? */
 static bool is_stale(int32_t code)
 {
     static const int32_t codes[] = {241, 283, 284, 723, 1226, 1227, 1232};

@@ -212,7 +212,7 @@ static int prepare(void)
         mc_log("cannot go to the background: %s", strerror(errno));
         return -1;
     }
-    /* Of the process that stays: a child has no locks. */
+    /* Only the process that stays locks it: a child inherits no locks. */
     if (server.options.lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
         mc_log("memory cannot be locked: %s", strerror(errno));
     return write_pid(server.options.pid_file);

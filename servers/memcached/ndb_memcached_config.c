@@ -14,12 +14,12 @@
 
 #define NODE_ID_MAX     255u
 #define TIMEOUT_MS      30000u /* No call takes longer. */
-#define READY_MS        30000u /* Longest wait for the data nodes, */
-#define OTHER_MS        5000u  /* and for those of another cluster. */
+#define READY_MS        30000u /* Longest wait for the data nodes of the primary cluster. */
+#define OTHER_MS        5000u  /* Longest wait for another cluster, and then for its data nodes. */
 #define CONNECT_MS_MIN  1000u
 #define SLICE_MS        300u /* One call; then the reason is looked at. */
-#define CODE_NO_SERVER  4269 /* That may pass, */
-#define CODE_NO_NODE_ID 1701 /* and that. */
+#define CODE_NO_SERVER  4269 /* ERR_API_NO_MANAGEMENT, which may pass. */
+#define CODE_NO_NODE_ID 1701 /* ERR_NODE_ID_RESERVED, which may pass. */
 
 enum {
     KEY_NODE_ID = 0x800,
