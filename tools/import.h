@@ -12,8 +12,9 @@
 
 struct import_settings {
     struct tool tool;
-    struct csv_format format;                                /* What options have set; */
-    bool field_end_set, line_end_set, quote_set, escape_set; /* the rest comes from the type. */
+    struct csv_format format; /* As options set it. */
+    /* Options have set them: the rest comes from the type. */
+    bool field_end_set, line_end_set, quote_set, escape_set;
     const char *input_type; /* "csv", "tsv", NULL: by the file's name. */
     const char *columns;    /* "a,b,@skipped", NULL: all in table order. */
     const char *table;      /* NULL: by the file's name. */
@@ -25,13 +26,13 @@ struct import_settings {
     uint32_t outstanding;   /* Rows on their way at a time. */
     uint32_t temporary_max; /* Tries of one row. */
     uint32_t temporary_delay_ms;
-    uint32_t monitor_s; /* Between two progress lines; 0: none. */
-    bool keep_going;    /* --continue: with the next file after one that has failed. */
+    uint32_t monitor_s; /* Seconds between two progress lines; 0: none. */
+    bool keep_going;    /* --continue: the next file is loaded after one that has failed. */
     bool missing_ai;    /* The files lack the AUTO_INCREMENT column: it gets numbers by these. */
     struct ndb_increment_options numbers;
     bool resume;
     bool keep_state;
-    const char *state_dir; /* For <file>.map, <file>.rej and, with `stats`, <file>.stt. */
+    const char *state_dir; /* Directory of <file>.map, <file>.rej and, with `stats`, <file>.stt. */
     bool stats;
 };
 
@@ -60,9 +61,9 @@ void import_input_close(struct import_input *input);
 /* ---- Loading ---- */
 
 struct import_totals {
-    uint64_t rows, rejected, retries, bytes; /* Of this run. */
-    uint64_t rows_before, rejected_before;   /* Of the runs that it goes on with. */
-    uint32_t run;                            /* From 1. */
+    uint64_t rows, rejected, retries, bytes; /* What this run has done. */
+    uint64_t rows_before, rejected_before;   /* What the runs have done that it goes on with. */
+    uint32_t run;                            /* Number of this run, from 1. */
     bool began;                              /* The file and the table are there. */
     bool complete;                           /* The whole file is done, in this run or before. */
     bool rejects_lost;                       /* Not all that were rejected are in the file. */

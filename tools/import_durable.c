@@ -13,9 +13,10 @@
 
 #include "tools/import_load.h"
 
-#define SAVE_MS    1000u  /* Between two writes of the state, */
-#define SAVE_ROWS  32768u /* or after half as many rows. */
-#define DURABLE_MS 1000u  /* Longest wait of one question. */
+#define SAVE_MS 1000u /* Longest time between two writes of the state. */
+/* Rows that may be sent after a write; the next one follows half of them at the latest. */
+#define SAVE_ROWS  32768u
+#define DURABLE_MS 1000u /* Longest wait of one question. */
 
 #define NO_FILES        246
 #define EPOCH_IN_FUTURE 247

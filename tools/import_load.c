@@ -10,7 +10,7 @@
 #include "tools/import_load.h"
 
 #define POLL_MS       100u
-#define ROWS_PER_LOOK 256u /* Between two looks at the clock. */
+#define ROWS_PER_LOOK 256u /* Rows between two looks at the clock. */
 
 uint64_t import_now_ms(void)
 {
@@ -98,7 +98,8 @@ static void set_number(const struct load *load, uint8_t *row, uint64_t number)
 
     if (load->number_column == SKIPPED) return;
     (void)ndb_table_column(load->table, load->number_column, &column);
-    (void)ndb_row_set(load->record, row, column.id, &number, column.size); /* It fits: 4314. */
+    /* It fits: ndb_auto_increment() gives ERR_VALUE_OUT_OF_RANGE otherwise. */
+    (void)ndb_row_set(load->record, row, column.id, &number, column.size);
 }
 
 static void take_row(struct load *load, const char *raw)
@@ -106,8 +107,8 @@ static void take_row(struct load *load, const char *raw)
     uint64_t number = 0;
     char message[100];
     uint32_t where = 0;
-    const int32_t malformed = 4313; /* The number of a value that cannot be read, */
-    const int32_t no_memory = 4000; /* and of a client without memory. */
+    const int32_t malformed = 4313; /* The number of a value that cannot be read. */
+    const int32_t no_memory = 4000; /* The number of a client without memory. */
 
     if (load->csv.problem != NULL) {
         import_reject(load, load->number, malformed, load->csv.problem, raw,

@@ -15,26 +15,27 @@ struct load;
    that they belong to: what is not on disk when another one begins is lost, or may be. */
 struct import_commits {
     uint64_t epoch;            /* The greatest that is not known to be on disk; 0: there is none. */
-    bool waiting;              /* For the cluster's word about */
-    struct import_point point; /* the rows up to this one. */
+    bool waiting;              /* The cluster was asked about the rows up to `point`. */
+    struct import_point point; /* What is known to be on disk when it says yes. */
     uint32_t tries;            /* Questions in a row without the answer that they are on disk. */
-    bool lost;                 /* Some are, and are to be imported again. */
+    bool lost;                 /* Some commits are lost, and their rows are to be imported again. */
     bool memory;               /* The cluster has no files. */
 };
 
 struct slot {
     struct load *load;
-    struct slot *next; /* In the free or in the retry list. */
+    struct slot *next; /* The next one in the free or in the retry list. */
     uint8_t *row;
     char *raw;
     uint32_t raw_size, raw_room;
-    uint64_t number; /* From 1, in the file. */
+    uint64_t number; /* The row's number in the file, from 1. */
     uint32_t tries;
-    int32_t code; /* The error of the last one. */
+    int32_t code; /* The error of the last try. */
     bool doubt;   /* A former try may have inserted it. */
     uint64_t due_ms;
-    uint64_t sent_ns;           /* For statistics. */
-    struct ndb_operation *read; /* Of a row that may have been sent before. */
+    uint64_t sent_ns; /* When it was sent, for statistics. */
+    /* Reads the row that is there, which a former try may have inserted. */
+    struct ndb_operation *read;
 };
 
 struct load {
@@ -48,7 +49,7 @@ struct load {
     uint32_t columns[CSV_FIELDS_MAX]; /* Column of each field, or SKIPPED. */
     uint32_t column_count;
     uint32_t number_column;  /* Gets numbers; SKIPPED: none. */
-    struct number_seen seen; /* Numbers of the file's own. */
+    struct number_seen seen; /* Numbers that the file brings itself. */
     struct slot *slots, *free, *retry;
     uint8_t *rows;
     FILE *rejects;
@@ -56,20 +57,20 @@ struct load {
     struct import_state state;
     struct import_commits commits;
     bool rejects_begun; /* The file has rows of this run. */
-    bool rejects_lost;  /* It could not be written. */
+    bool rejects_lost;  /* The reject file could not be written. */
     struct import_series row_us, rows_per_second;
     uint64_t sample_ms, sample_rows;
-    uint64_t first_byte; /* Where this run begins. */
+    uint64_t first_byte; /* Byte of the file at which this run begins. */
     uint64_t number;     /* Rows read. */
-    bool at_end;         /* All of them. */
+    bool at_end;         /* All rows were read. */
     uint64_t start_ms, progress_ms;
     struct wait_told *wait;   /* Tells that the cluster takes no rows; NULL: the bar shows it. */
     uint64_t moved, moved_ms; /* Rows that are done, and since when. */
     bool stalled;
     bool bar;  /* Standard error is a terminal. */
-    bool stop; /* No more input. */
+    bool stop; /* No more input is read. */
     bool failed;
-    bool cut_off; /* With rows on their way, whose answers nobody waits for. */
+    bool cut_off; /* Given up with rows on their way, whose answers nobody waits for. */
 };
 
 /* import_load.c */

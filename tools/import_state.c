@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #define TITLES     "runno\tstart\tend\trows\tstartpos\tendpos\tbytes\treject\tstate\n"
-#define FIELDS     15 /* With a table, a cluster, options and an epoch. */
-#define FIELDS_13  13 /* Older versions kept neither options nor epoch, */
-#define FIELDS_11  11 /* counted what was in memory, */
-#define FIELDS_9   9  /* and did not keep the table either. */
+#define FIELDS     15 /* Fields of a state file, with a table, a cluster, options and an epoch. */
+#define FIELDS_13  13 /* Fields of an older one, with neither options nor epoch. */
+#define FIELDS_11  11 /* Fields of one without a cluster, which also counted what was in memory. */
+#define FIELDS_9   9  /* Fields of one without a table. */
 #define TEXT_MAX   4096u
 #define TAIL_BYTES 65536u
 
@@ -51,7 +51,7 @@ uint32_t import_checksum(const void *bytes, size_t count)
     return ~crc;
 }
 
-/* Of the input's last bytes before `end`. False: they cannot be read. */
+/* Checksum of the input's last bytes before `end`. False: they cannot be read. */
 static bool tail_checksum(const struct import_what *what, uint64_t end, uint32_t *sum)
 {
     uint64_t start = end > TAIL_BYTES ? end - TAIL_BYTES : 0;

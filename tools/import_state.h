@@ -28,7 +28,7 @@ enum import_row_end { IMPORT_WAITING = 0, IMPORT_INSERTED, IMPORT_REJECTED, IMPO
    since. It has none of the rows that the state counts. */
 struct import_what {
     const char *path, *table;
-    int fd; /* Of the file. */
+    int fd; /* The open file. */
     uint64_t file_bytes;
     uint32_t table_id, table_major;
     uint64_t cluster; /* ndb_cluster_identity() */
@@ -39,27 +39,27 @@ struct import_what {
 
 /* All rows up to the mark are done. */
 struct import_point {
-    uint64_t mark;    /* Rows, those ignored included; and up to it: */
-    uint64_t end_pos; /* bytes of the file, */
+    uint64_t mark;    /* Rows up to the mark, those ignored included. */
+    uint64_t end_pos; /* Bytes of the file up to the mark. */
     uint64_t inserted, rejected;
-    uint64_t greatest; /* Number in the AUTO_INCREMENT column of the rows that are in the table. */
+    uint64_t greatest; /* Greatest number in the AUTO_INCREMENT column of rows in the table. */
     uint64_t epoch;    /* The newest of their commits is in it, or before; 0: it is not known. */
 };
 
 struct import_state {
     char path[4200]; /* <state-dir>/<file>.map; "": nothing is kept. */
-    uint32_t run;    /* From 1. */
+    uint32_t run;    /* Number of this run, from 1. */
     struct import_point answered, durable;
     uint64_t limit;
     uint64_t doubt; /* The former run's limit: rows up to here may be in the table. */
     struct import_what what;
-    bool complete; /* The whole file was read, answered and is on disk, */
-    bool memory;   /* or in memory only: the cluster has no files. */
+    bool complete; /* The whole file was read and answered, and is on disk or in memory. */
+    bool memory;   /* It is complete in memory only: the cluster has no files. */
     int lock;      /* The locked file, -1: none. */
     uint64_t saved_ms;
     uint64_t saved_mark; /* The mark in the file. */
-    uint64_t *ends;      /* Of rows behind the mark: where they end, */
-    uint8_t *kinds;      /* and enum import_row_end. Both by number % IMPORT_WINDOW. */
+    uint64_t *ends; /* Where rows behind the mark end, by number % IMPORT_WINDOW. NULL: a pipe. */
+    uint8_t *kinds; /* enum import_row_end of these rows, by number % IMPORT_WINDOW. */
 };
 
 /* Starts, or goes on where the state file says (`resume`). False: the reason is printed. The texts

@@ -7,8 +7,9 @@
 #include "tools/import_load.h"
 
 #define PROGRESS_MS 200u
-#define STALL_MS    1000u /* Without a row; told a second later. */
-#define BAR_WIDTH   30
+/* Time without a row that counts as a stall; it is told a second later. */
+#define STALL_MS  1000u
+#define BAR_WIDTH 30
 
 /* "3% , 12 s left" of a file whose size is known, into `text`; returns the part that is read. */
 static double estimate(const struct load *load, double seconds, char *text, size_t size)

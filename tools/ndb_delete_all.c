@@ -11,8 +11,9 @@
 
 #include "tools/tool_json.h"
 
-#define BATCH_ROWS  32u /* No more than the least MaxDMLOperationsPerTransaction. */
-#define BATCHES_MAX 16u /* On their way at a time: 512 of a node's 32768 operation records. */
+#define BATCH_ROWS 32u /* No more than the least MaxDMLOperationsPerTransaction. */
+/* Batches on their way at a time: 512 of a node's 32768 operation records. */
+#define BATCHES_MAX 16u
 #define NO_SUCH_ROW 626
 
 struct settings {
@@ -51,8 +52,8 @@ struct work {
     ndb_t *ndb;
     struct ndb_record *keys; /* Key columns only. */
     uint64_t deleted;
-    bool again;        /* Some batch met a temporary error; */
-    bool failed;       /* some batch met another one. */
+    bool again;        /* Some batch met an error: there may be rows left. */
+    bool failed;       /* Some batch met an error that is not temporary. */
     ndb_error_t error; /* The last temporary one, or the first other. */
     uint32_t waiting;  /* Batches on their way. */
 };

@@ -13,7 +13,7 @@
 struct settings {
     struct tool tool;
     bool partitions, nodes, context, numbers, indexes;
-    uint32_t retries;  /* Of a table that is not there. */
+    uint32_t retries;  /* So many more looks for a table that is not there. */
     const char *table; /* The arguments are indexes of this one. */
 };
 

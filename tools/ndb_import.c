@@ -361,7 +361,8 @@ static void print_totals(const char *database, const char *table,
                          const struct import_totals *totals)
 {
     double seconds = totals->seconds > 0.001 ? totals->seconds : 0.001;
-    uint64_t bytes = totals->rows > 0 ? totals->bytes : 0; /* Of rows that are in the table. */
+    /* Bytes of the rows that are in the table. */
+    uint64_t bytes = totals->rows > 0 ? totals->bytes : 0;
 
     char news[80] = "";
 
@@ -403,7 +404,7 @@ static int import_file(struct import_settings *import, const char *database, con
                        cJSON *list, bool *complete)
 {
     char table[200];
-    char name[200]; /* Of the state: several files may go into one table at the same time. */
+    char name[200]; /* The state's: several files may go into one table at the same time. */
     char table_name[300];
     char rejects[PATH_SIZE];
     struct import_totals totals;

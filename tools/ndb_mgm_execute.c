@@ -15,8 +15,8 @@
 #include "tools/ndb_mgm_wait.h"
 #include "tools/tool_common.h"
 
-#define CONNECT_MS 5000  /* So long a server has to answer who connects, */
-#define CALL_MS    60000 /* and so long each order. */
+#define CONNECT_MS 5000  /* Longest time that a server has to answer a connect. */
+#define CALL_MS    60000 /* Longest time that it has to answer an order. */
 
 /* Tries as often as the options say, and tells meanwhile what it waits for. */
 static int connect_and_tell(const struct console *console)

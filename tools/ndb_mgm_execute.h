@@ -24,7 +24,7 @@ struct console {
 };
 
 #define CONSOLE_PROMPT      "ndb_mgm> "
-#define CONSOLE_INTERRUPTED 130 /* As shells say it. */
+#define CONSOLE_INTERRUPTED 130 /* The exit code that shells have for it. */
 
 /* Executes one line. 0, or the error's number (also kept in status). */
 int console_execute(struct console *console, const char *line);

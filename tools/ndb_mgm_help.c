@@ -7,7 +7,7 @@
 #include "tools/ndb_mgm_print.h"
 #include "tools/ndb_mgm_rules.h"
 
-#define HELP_COLUMNS 78 /* Of a terminal that has 80. */
+#define HELP_COLUMNS 78 /* Columns of a line, for a terminal that has 80. */
 
 static const struct {
     const char *topic;

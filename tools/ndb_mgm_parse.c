@@ -21,7 +21,7 @@ struct words {
     const char *at[CONSOLE_WORDS_MAX];
     uint32_t start[CONSOLE_WORDS_MAX]; /* Offset in the line. */
     uint32_t count;
-    const char *line; /* Without blanks around and without ';'. */
+    const char *line; /* The line without blanks around it and without ';'. */
 };
 
 struct parse {

@@ -13,11 +13,12 @@
 #include <string.h>
 #include <time.h>
 
-#define LOOK_MS   100u
-#define AWAY_MAX  300u /* Seconds without contact until a node, or all servers, count as gone. */
-#define GRACE_S   3u   /* A node that has just ended may be back in a moment. */
-#define AWAY_S    15u  /* That it is away is said so often, and where the reason may be found. */
-#define HANGING_S 5u   /* An order whose server was lost has had no effect after so long. */
+#define LOOK_MS  100u
+#define AWAY_MAX 300u /* Seconds without contact until a node, or all servers, count as gone. */
+#define GRACE_S  3u   /* A node that has just ended may be back in a moment. */
+/* So often it is said that a node is away, and where the reason may be found. */
+#define AWAY_S    15u
+#define HANGING_S 5u /* An order whose server was lost has had no effect after so long. */
 
 enum wait { WAIT_DONE, WAIT_AGAIN, WAIT_FAILED, WAIT_INTERRUPTED };
 

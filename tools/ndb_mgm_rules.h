@@ -24,7 +24,7 @@ extern const struct console_rule console_rules[];
 extern const uint32_t console_rule_count;
 const char *console_task_name(enum console_task task);
 
-#define CONSOLE_WORDS_MAX 300u /* Of a line. */
+#define CONSOLE_WORDS_MAX 300u /* Words of a line. */
 
 /* What a word of a form takes. */
 enum console_slot {
@@ -36,7 +36,7 @@ enum console_slot {
     SLOT_REPORT,   /* MemoryUsage, ... */
     SLOT_SEVERITY, /* DEBUG, ..., ALL */
     SLOT_LEVEL,    /* <category>=<level> */
-    SLOT_TOPIC,    /* Of HELP. */
+    SLOT_TOPIC,    /* A topic of HELP. */
     SLOT_TEXT      /* Anything. */
 };
 
@@ -46,7 +46,7 @@ enum console_slot {
 struct console_form {
     uint32_t count;
     struct console_form_word {
-        char text[CONSOLE_WORD_MAX]; /* Without brackets and dots. */
+        char text[CONSOLE_WORD_MAX]; /* The word without brackets and dots. */
         enum console_slot slot;
         bool optional;
         bool repeated;
@@ -58,8 +58,8 @@ bool console_read_form(const struct console_rule *rule, struct console_form *for
 
 /* How far a line has come in a form. */
 struct console_place {
-    uint32_t at; /* The word of the form that comes next, */
-    bool seen;   /* unless this one, which may be repeated, was the last. */
+    uint32_t at; /* Index of the word of the form that comes next. */
+    bool seen;   /* That word, which may be repeated, was there already. */
 };
 
 /* Takes one word of a line. False: it does not stand there. */

@@ -47,7 +47,8 @@ static bool same(char a, char b)
 /* Letters to insert, remove, replace or swap with a neighbour; both words are short. */
 static uint32_t edits(const char *a, size_t a_length, const char *b, size_t b_length)
 {
-    uint32_t rows[3][CONSOLE_WORD_MAX + 1]; /* Of the letter before last, the last one, this. */
+    /* Rows for the letter before last, the last one and this one. */
+    uint32_t rows[3][CONSOLE_WORD_MAX + 1];
 
     for (uint32_t j = 0; j <= b_length; j++)
         rows[0][j] = j;
@@ -77,7 +78,7 @@ uint32_t console_distance(const char *word, const char *target)
     if (length < wanted && strncasecmp(word, target, length) == 0) return 1;
     if (length >= CONSOLE_WORD_MAX || wanted >= CONSOLE_WORD_MAX) return FAR;
     count = edits(word, length, target, wanted);
-    /* Of a word that was shortened, and misspelt: its beginning. */
+    /* A word that was shortened, and misspelt: only the beginning of the target is looked at. */
     if (length > 4 && length < wanted)
         count = least(count, edits(word, length, target, length) + 1);
     return count <= allowed && count < wanted ? 2 * count : FAR;

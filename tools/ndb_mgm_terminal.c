@@ -36,12 +36,13 @@
 /* libedit calls functions without an argument of ours. */
 static struct {
     ndb_mgm_handle_t *handle;
-    struct ndb_mgm_cluster_state *nodes; /* Of the last Tab; NULL: not known. */
+    /* The nodes as the last Tab found them; NULL: not known. */
+    struct ndb_mgm_cluster_state *nodes;
     struct console_choices choices;
     uint32_t next;   /* Choice that libedit gets next. */
-    char path[1024]; /* Of the history; empty: none is kept. */
+    char path[1024]; /* The file of the history; empty: none is kept. */
     char *last;      /* Line that was kept last. */
-    sigset_t mask;   /* Of signals while a key is waited for. */
+    sigset_t mask;   /* Signals that are blocked while a key is waited for. */
     bool unkept;     /* It has been told that the history cannot be kept. */
 } terminal;
 

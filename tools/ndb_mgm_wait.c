@@ -9,7 +9,7 @@
 #include "service/wait_told.h"
 
 static volatile sig_atomic_t interrupted;
-static ndb_mgm_handle_t *waiting; /* Whose call ends. */
+static ndb_mgm_handle_t *waiting; /* The handle whose call ends. */
 static struct sigaction before;
 
 /* The call that waits goes on after a signal, so its connection has to end. */

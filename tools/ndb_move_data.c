@@ -109,16 +109,16 @@ struct move {
     const struct settings *settings;
     ndb_t *ndb;
     struct side source, target;
-    uint32_t *to;     /* Of each column of the source, or NONE. */
-    uint8_t *set;     /* Mask of the target's columns that get a value. */
-    uint8_t *keys;    /* Mask of the source's key. */
-    uint8_t *rows;    /* BATCH_ROWS of the source. */
-    uint32_t count;   /* Rows in the batch. */
-    uint8_t *out_row; /* One of the target. */
+    uint32_t *to;   /* The column of the target that each column of the source goes to, or NONE. */
+    uint8_t *set;   /* Mask of the target's columns that get a value. */
+    uint8_t *keys;  /* Mask of the source's key. */
+    uint8_t *rows;  /* BATCH_ROWS of the source. */
+    uint32_t count; /* Rows in the batch. */
+    uint8_t *out_row; /* One row of the target. */
     uint8_t *value;
     char *text;
     uint64_t moved;
-    struct number_seen seen; /* In rows of the target. */
+    struct number_seen seen; /* Numbers in rows of the target. */
 };
 
 static void out_of_memory(void)

@@ -194,7 +194,7 @@ static bool show_all(const struct settings *settings, cJSON *list,
     struct ndb_index_info index;
     const char *logging = "-";
 
-    ndb_table_invalidate(ndb, entry->name); /* Of the last time. */
+    ndb_table_invalidate(ndb, entry->name); /* What was read the last time may be out of date. */
     struct ndb_table *table = ndb_table_open(ndb, entry->name, 0);
     if (table == NULL && ndb_error(ndb)->code != TOOL_NO_TABLE) {
         tool_print_error(ndb_error(ndb));

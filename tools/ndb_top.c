@@ -22,10 +22,10 @@
 struct settings {
     struct tool tool;
     uint32_t node;    /* 0: the first one that answers. */
-    uint32_t sleep_s; /* Between two looks. */
+    uint32_t sleep_s; /* Seconds between two looks. */
     uint32_t count;   /* Looks; 0: until it is ended. */
     bool measured, os, color, graph, text, sort;
-    struct wait_told *wait; /* For an answer. */
+    struct wait_told *wait; /* Tells that an answer is waited for. */
 };
 
 enum { KEY_NO_OS = TOOL_KEY_OWN, KEY_NO_GRAPH, KEY_NO_COLOR, KEY_NO_SORT, KEY_COUNT };

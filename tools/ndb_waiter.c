@@ -9,7 +9,7 @@
 #include "tools/tool_json.h"
 #include "service/wait_told.h"
 
-#define POLL_MS       50 /* Between two looks at the cluster. */
+#define POLL_MS       50 /* Pause between two looks at the cluster. */
 #define CALL_MS_MIN   300u
 #define TIMEOUT_S_MAX 1000000u
 

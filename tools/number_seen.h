@@ -9,11 +9,11 @@
 #include <ndb/ndb.h>
 
 struct number_seen {
-    bool counts;     /* The table has an AUTO_INCREMENT column: */
-    uint32_t column; /* this one, */
-    uint32_t size;   /* of so many bytes. */
+    bool counts;     /* The table has an AUTO_INCREMENT column. */
+    uint32_t column; /* That column. */
+    uint32_t size;   /* Bytes of that column. */
     bool is_signed;
-    uint64_t greatest; /* In that column of all rows so far; 0: none. */
+    uint64_t greatest; /* The greatest number in that column of all rows so far; 0: none. */
 };
 
 /* Looks for the table's AUTO_INCREMENT column. */

@@ -5,7 +5,7 @@
 #include "tools/tool_json.h"
 
 struct statements {
-    const char *name; /* Of the tool. */
+    const char *name; /* The tool's name. */
     const char *doc;
     /* Executes one; 0, or -1 with the ndb_t's error, and in *where what is wrong with the
      * statement.

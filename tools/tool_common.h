@@ -17,14 +17,14 @@
 
 enum tool_exit { TOOL_OK = 0, TOOL_FAILED = 1, TOOL_USAGE = 2, TOOL_NOT_CONNECTED = 3 };
 
-#define TOOL_DATABASE   "test"    /* Of tables named without one; */
-#define TOOL_ELSE       "TEST_DB" /* what is not there is looked for here. */
-#define TOOL_NO_TABLE   723       /* The error's number. */
-#define TOOL_TIMEOUT_MS 30000u    /* For dictionary calls, and for each fetch of a scan. */
+#define TOOL_DATABASE   "test"    /* The database of tables that are named without one. */
+#define TOOL_ELSE       "TEST_DB" /* Where such a table is looked for if it is not in that one. */
+#define TOOL_NO_TABLE   723       /* Number of the error that a table is not there. */
+#define TOOL_TIMEOUT_MS 30000u    /* Limit of dictionary calls, and of each fetch of a scan. */
 #define TOOL_READY_MS   30000u    /* Longest wait for the data nodes. */
-#define TOOL_CALL_MS    5000u     /* One question to a management server. */
-#define TOOL_RETRIES    100       /* Of a scan that met a temporary error, */
-#define TOOL_RETRY_MS   50        /* with this pause. */
+#define TOOL_CALL_MS    5000u     /* Longest question to a management server. */
+#define TOOL_RETRIES    100       /* So often a call is tried again after temporary errors. */
+#define TOOL_RETRY_MS   50        /* The pause before each of these tries. */
 #define TOOL_KEY_OWN    0x1000    /* Option keys of a tool's own parser start here. */
 
 enum tool_format { TOOL_TEXT, TOOL_JSON };
@@ -34,8 +34,8 @@ struct tool_program {
     const char *name, *doc;
     const char *arguments;             /* "TABLE..."; NULL: it takes none. */
     const char *needed;                /* What is to be given when there are none; NULL: nothing. */
-    const struct argp_option *options; /* Its own; NULL: none. */
-    argp_parser_t option; /* For these, with its settings; the rest is tool_option()'s. */
+    const struct argp_option *options; /* The tool's own; NULL: none. */
+    argp_parser_t option; /* Takes these, with the tool's settings; the rest is tool_option()'s. */
     /* One of the two. `run` is connected to the cluster and gets its arguments alone; `ask` has a
        handle for management servers that is not connected. They return the exit code. */
     int (*run)(void *settings, int argc, char **argv);
@@ -45,10 +45,10 @@ struct tool_program {
 struct tool {
     const struct tool_program *program; /* NULL: it has a main() of its own. */
     int first;                          /* Its first argument in argv. */
-    const char *name;                   /* Also the name shown by the cluster. */
+    const char *name;                   /* The tool's name, also as the cluster shows it. */
     const char *connect_string;
     const char *database;
-    bool database_given; /* It alone counts. */
+    bool database_given; /* --database was given: no other one is looked at. */
     uint32_t node_id;
     int retries; /* -1: for ever. */
     uint32_t delay_s;

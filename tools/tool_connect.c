@@ -8,15 +8,16 @@
 #include "tools/tool_common.h"
 #include "service/wait_told.h"
 
-#define GRACE_MS        2000u /* For the rest, when the first data node is ready. */
+#define GRACE_MS        2000u /* Longest wait for the rest, when the first data node is ready. */
 #define CONNECT_MS_MIN  1000u
 #define SLICE_MS        300u /* One call; then the reason is looked at. */
 #define CALL_MS_MIN     300u
-#define LOOK_MS         1000u /* Between two looks at what the data nodes do. */
+#define LOOK_MS         1000u /* Time between two looks at what the data nodes do. */
 #define PAUSE_MS        100
-#define CODE_NO_SERVER  4269 /* No management server: that may pass, */
-#define CODE_NO_NODE_ID 1701 /* as may that no node id is free. */
-#define CODE_OTHER_NODE 1704 /* The wanted one belongs to another kind of node. */
+#define CODE_NO_SERVER  4269 /* ERR_API_NO_MANAGEMENT, which may pass. */
+#define CODE_NO_NODE_ID 1701 /* ERR_NODE_ID_RESERVED: no node id is free, which may pass. */
+/* ERR_NODE_TYPE: the wanted node id belongs to another kind of node. */
+#define CODE_OTHER_NODE 1704
 
 static uint64_t now_ms(void)
 {

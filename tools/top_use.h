@@ -8,12 +8,12 @@
 
 #define TOP_REST UINT32_MAX /* All other threads of the process: files, watchdog. */
 
-/* In percent of the time. */
+/* What a thread did, in percent of the time. */
 struct top_use {
     uint32_t number;
     char name[12];
     double user, system, idle;
-    double work, spin, sleep; /* As the thread measures. */
+    double work, spin, sleep; /* What the thread measures itself. */
 };
 
 struct top {
