@@ -3,7 +3,7 @@
 #include <xxhash.h>
 #include "tests/sim/place.h"
 
-/* Of the rows of a fragment, in any order: copies keep them in other places. */
+/* Sums over the rows of a fragment, in any order: copies keep them in other places. */
 struct rows {
     uint32_t count;
     uint32_t unread;

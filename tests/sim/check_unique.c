@@ -23,7 +23,7 @@ static void add(struct sums *sums, uint64_t unique, uint64_t row)
 }
 
 struct index_check {
-    const struct table_def *index_key; /* Of the index's table. */
+    const struct table_def *index_key; /* Key of the index's table. */
     const struct table_def *base_key;
     uint32_t number;
     struct sums rows;

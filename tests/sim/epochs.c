@@ -72,7 +72,7 @@ void epochs_table_gone(struct session *session)
         run->durability.promised = gci;
 }
 
-/* Of every GCI the newest commit that is not known to be on the disks yet. */
+/* Keeps of every GCI the newest commit that is not known to be on the disks yet. */
 static void keep(struct run *run, uint64_t epoch)
 {
     struct epochs *epochs = &run->epochs;

@@ -5,7 +5,7 @@
 #include "tests/sim/failures.h"
 
 #define SECOND_US 1000000u
-/* Of a node that is so many times slower. */
+/* A node that is FOUND_TIMES slower has to be found within FOUND_US. */
 #define FOUND_TIMES 100u /* With 50 it is about as late as the least that counts. */
 #define FOUND_US    (5u * SECOND_US)
 #define AFTER_US    (3u * SECOND_US) /* What was measured before counts so long. */

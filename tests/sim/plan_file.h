@@ -11,13 +11,13 @@ struct sim_case {
     uint32_t modes; /* Bits of enum sim_mode. */
     uint32_t jobs, clients, sessions;
     uint32_t without; /* Bits of enum work_no. */
-    bool programless; /* A plan of the time before there were programs, */
-    bool indexless;   /* or before indexes came and went, */
-    bool numberless;  /* or before numbers were taken, */
-    bool changeless;  /* or tables were changed, */
-    bool dropless;    /* or unique indexes were dropped, */
-    bool ownless;     /* or created while their tables are used, */
-    bool copyless;    /* or before there were fully replicated tables. */
+    bool programless; /* A plan of the time before there were programs. */
+    bool indexless;   /* A plan of the time before indexes came and went. */
+    bool numberless;  /* A plan of the time before numbers were taken. */
+    bool changeless;  /* A plan of the time before tables were changed. */
+    bool dropless;    /* A plan of the time before unique indexes were dropped. */
+    bool ownless;     /* A plan of the time before unique indexes were made on tables in use. */
+    bool copyless;    /* A plan of the time before there were fully replicated tables. */
     bool counters;    /* Rows have a counter, although no program moves it. */
     bool planned;     /* `plan` instead of the drawn one. */
     struct sim_plan plan;

@@ -22,8 +22,8 @@ struct protocol {
     const char *name;
     void (*work)(struct run *run);
     uint32_t nodes, replicas;
-    uint32_t first;     /* Dies before: 0 = nobody; */
-    uint32_t first_gsn; /* after its second signal with this number, 0 = before the work begins. */
+    uint32_t first;     /* The node that dies before the victim; 0 = nobody. */
+    uint32_t first_gsn; /* `first` dies after its second such signal; 0 = before the work begins. */
     struct sim_event also; /* Happens when the work begins; action 0: nothing does. */
     bool files;
     bool unique; /* The rows that come and go have two unique indexes, else none. */
@@ -47,13 +47,13 @@ void points_schema(struct run *run);
 void points_schema_refused(struct run *run);
 void points_index(struct run *run);
 void points_index_refused(struct run *run);
-void points_changes(struct run *run); /* Of a table's definition. */
+void points_changes(struct run *run); /* Changes of a table's definition. */
 void points_epoch(struct run *run);
 void points_checkpoint(struct run *run);
 void points_long(struct run *run);
 void points_order(struct run *run); /* Node 2 is slow for a while. */
 void points_takeover(struct run *run);
-void points_stop(struct run *run);    /* Of node 3. */
+void points_stop(struct run *run);    /* Node 3 is stopped. */
 void points_refused(struct run *run); /* Rows that are there already. */
 
 /* points_table.c: which signals of which protocol have been points, and in which role somebody

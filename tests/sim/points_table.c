@@ -14,7 +14,7 @@
 static struct line {
     const struct protocol *protocol;
     uint8_t cell[GSN_TABLE];
-} lines[PROTOCOLS_MAX + 1]; /* With an empty one behind the last. */
+} lines[PROTOCOLS_MAX + 1]; /* The last one is followed by an empty one. */
 
 static struct line *line_of(const struct protocol *protocol)
 {

@@ -21,7 +21,7 @@ static void change_rows(struct run *run, uint32_t first, uint32_t count,
     struct session *session = &run->client[0].session[0];
     enum api_outcome outcome;
     if (failed(run)) return;
-    for (uint32_t i = 0; i < count; i++) { /* Of those nobody knows what they are. */
+    for (uint32_t i = 0; i < count; i++) { /* What a tainted row is nobody knows. */
         if (run->model.key[TABLE_CHURN][first + i].state == KEY_TAINTED) return;
     }
     session->count = 0;

@@ -11,8 +11,8 @@
 #define SECOND_US   1000000u
 #define START_US    (120u * SECOND_US)
 #define SETUP_TRIES 200u
-#define WORK_US     (20u * SECOND_US)  /* Then no new jobs begin. */
-#define QUIET_US    (180u * SECOND_US) /* By then all must be answered. */
+#define WORK_US     (20u * SECOND_US)  /* No new jobs begin after that. */
+#define QUIET_US    (180u * SECOND_US) /* All jobs must be answered by then. */
 
 void run_fail(struct run *run, enum sim_verdict verdict, const char *format, ...)
 {

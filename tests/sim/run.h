@@ -36,15 +36,16 @@ enum fault_no {
     FAULT_KILL = 8,
     FAULT_DATA_CUT = 16,
     FAULT_INSERT = 32,
-    FAULT_DISK_ERROR = 64,   /* With files: full disks, I/O errors; */
-    FAULT_DISK_DAMAGE = 128, /* flipped bits, writes in the wrong place. */
-    FAULT_NODE_KILL = 256,   /* With `failures`: data nodes end, */
-    FAULT_NODE_HANG = 512,   /* do not run for a while, */
-    FAULT_NODE_CUT = 1024,   /* lose a link to another, or hear nothing over it. */
+    FAULT_DISK_ERROR = 64,   /* With files: full disks, I/O errors. */
+    FAULT_DISK_DAMAGE = 128, /* With files: flipped bits, writes in the wrong place. */
+    FAULT_NODE_KILL = 256,   /* With `failures`: data nodes end. */
+    FAULT_NODE_HANG = 512,   /* With `failures`: data nodes do not run for a while. */
+    /* With `failures`: data nodes lose a link to another, or hear nothing over it. */
+    FAULT_NODE_CUT = 1024,
     FAULT_SINGLE = 2048,     /* Single user mode is entered and left. */
     FAULT_NODE_LEAVE = 4096, /* Data nodes are restarted in good order. */
-    FAULT_NODE_SLOW = 8192,  /* Data nodes, */
-    FAULT_LINK_SLOW = 16384  /* or links between them, are slow for a while. */
+    FAULT_NODE_SLOW = 8192,  /* Data nodes are slow for a while. */
+    FAULT_LINK_SLOW = 16384  /* Links between data nodes are slow for a while. */
 };
 
 /* Tables: what each is for. From TABLE_CHURN on: rows that come and go. */
@@ -55,13 +56,14 @@ struct swarm {
     uint64_t seed;
     uint32_t data_nodes, replicas, ldm, tc;
     bool split, tiny, small_data;
-    bool failures;  /* Data nodes are lost, the cluster goes on; */
-    bool orderly;   /* Only by planned stops: nothing may fail that cannot be repeated. */
-    bool rejoin;    /* and those that were lost come back. */
-    bool operated;  /* As an operator starts them: operator.c. */
-    bool young;     /* Lost again and again before its first checkpoint. */
+    bool failures; /* Data nodes are lost, and the cluster goes on. */
+    /* Data nodes are lost by planned stops only: nothing may fail that cannot be repeated. */
+    bool orderly;
+    bool rejoin;    /* Data nodes that were lost come back. */
+    bool operated;  /* Data nodes are started as an operator starts them: operator.c. */
+    bool young;     /* The cluster is lost again and again before its first checkpoint. */
     bool spoil;     /* Files are changed while their node does not run. */
-    bool starved;   /* They run rarely, and none is lost but one that hangs. */
+    bool starved;   /* Data nodes run rarely, and none is lost but one that hangs. */
     bool disk;      /* The nodes have files; some commits ask for durability. */
     bool full;      /* DataMemory is full when nodes are lost, and all has to fit again. */
     bool mixed_ldm; /* Not all nodes have the same number of LDM instances. */
@@ -69,13 +71,13 @@ struct swarm {
     uint32_t clients, sessions, jobs; /* Jobs per session. */
     uint32_t weight[WORK_COUNT];
     bool programs; /* Scans have filters, too. */
-    bool counters; /* Rows have a column for them. */
+    bool counters; /* Rows have a column with a counter. */
     uint32_t faults;
     uint32_t accounts, registers, statics, churn_tables, churn_keys;
-    uint32_t batch_rows; /* A large batch has so many; 0 = there are none. */
+    uint32_t batch_rows; /* Rows of a large batch; 0 = there are none. */
     uint32_t key_kind[TABLES_MAX];
     uint32_t table_flags;
-    uint32_t copied; /* Bit of each table that is fully replicated. */
+    uint32_t copied; /* Bits of the tables that are fully replicated. */
     uint32_t pad_max;
     struct node_config config;
     struct sim_options options;
@@ -140,7 +142,7 @@ struct reg_event {
     uint64_t value;
     uint64_t invoked;
     uint64_t returned;
-    uint64_t epoch; /* Of a write; when its outcome is unknown, the least that it may have. */
+    uint64_t epoch; /* Epoch of a write; the least that it may have when its outcome is unknown. */
 };
 
 /* A table that a session makes, fills and drops. */
@@ -149,10 +151,10 @@ struct reg_event {
 enum schema_state { SCHEMA_CREATING = 0, SCHEMA_CREATED, SCHEMA_DROPPING };
 enum schema_filled { FILLED_NOT = 0, FILLED_DONE, FILLED_UNKNOWN };
 struct model_schema {
-    uint32_t session, number; /* Its name. */
+    uint32_t session, number; /* The two make its name. */
     enum schema_state state;
     enum schema_filled filled;
-    uint64_t epoch; /* Of its rows; the least possible one when that is unknown. */
+    uint64_t epoch; /* Epoch of its rows; the least possible one when that is unknown. */
     bool leaving;   /* The check has asked for its drop. */
 };
 
@@ -162,10 +164,10 @@ enum online_state { ONLINE_GONE = 0, ONLINE_THERE, ONLINE_UNKNOWN };
 struct model_online {
     enum online_state state;
     uint32_t table;
-    uint32_t number; /* In its name. */
-    uint32_t id;     /* In the definition. */
-    bool by_value;   /* It is one of the column v. */
-    bool doubted;    /* Nobody knew of the change before whether it was. */
+    uint32_t number; /* The number in its name. */
+    uint32_t id;     /* Its id in the definition. */
+    bool by_value;   /* It is an index of the column v. */
+    bool doubted;    /* It was not known before the change whether it was there. */
     uint32_t changes;
 };
 
@@ -176,35 +178,35 @@ enum unique_drop { UNIQUE_DROP_NEVER = 0, UNIQUE_DROP_TRIED, UNIQUE_DROP_TOLD };
 #define COUNTER_ROWS    3u
 #define COUNTER_NUMBERS 16384u
 struct model_counter {
-    uint32_t major;        /* The table was made anew so often. */
+    uint32_t major;        /* How often the table was made anew. */
     uint64_t least, asked; /* The greatest least one of all takes; the sum of their counts. */
-    uint64_t told;         /* Behind the greatest number that was told, */
-    uint64_t told_safe;    /* of those that are on disk. */
-    uint8_t given[COUNTER_NUMBERS / 8], safe[COUNTER_NUMBERS / 8]; /* A bit each. */
+    uint64_t told;         /* One more than the greatest number that was told. */
+    uint64_t told_safe;    /* One more than the greatest of those that are on disk. */
+    uint8_t given[COUNTER_NUMBERS / 8], safe[COUNTER_NUMBERS / 8]; /* A bit for each number. */
 };
 
 /* A session's table whose definition changes: work_alter.c. */
 struct model_alter {
     uint32_t kind;           /* enum alter_kind: the change under way, or the last one. */
-    uint32_t number, former; /* In its name, and in the one before that change. */
+    uint32_t number, former; /* The number in its name, and in its name before that change. */
     uint32_t column, former_column;
     uint32_t table_id;
     uint32_t rounds; /* Changes left. */
     uint32_t looks;
-    uint32_t losses; /* Of the cluster, when the job began. */
+    uint32_t losses; /* Losses of the cluster when the job began. */
     bool doubted;    /* Nobody knows whether the change was made. */
     bool filled;
-    uint32_t added;   /* Columns that were added, */
-    uint32_t written; /* and those that the rows have. */
+    uint32_t added;   /* Columns that were added. */
+    uint32_t written; /* How many of these columns the rows have. */
     uint32_t shared;  /* The table of all sessions that gets a column. */
     uint64_t value[SCHEMA_ROWS];
 };
 
 struct model {
-    struct model_alter alter[CLIENTS_MAX * SESSIONS_MAX];   /* By session. */
-    struct model_online online[CLIENTS_MAX * SESSIONS_MAX]; /* By session. */
-    struct model_online own[CLIENTS_MAX * SESSIONS_MAX];    /* The same of unique ones, */
-    bool own_tried[TABLES_MAX];                             /* of these tables. */
+    struct model_alter alter[CLIENTS_MAX * SESSIONS_MAX];   /* Table of each session. */
+    struct model_online online[CLIENTS_MAX * SESSIONS_MAX]; /* Ordered index of each session. */
+    struct model_online own[CLIENTS_MAX * SESSIONS_MAX];    /* Unique index of each session. */
+    bool own_tried[TABLES_MAX]; /* Such a unique index was tried on these tables. */
     enum unique_drop unique_drop[TABLES_MAX];
     struct model_key *key[TABLES_MAX]; /* [churn table][key of all sessions] */
     struct model_unknown *unknown;
@@ -217,32 +219,33 @@ struct model {
     uint64_t *statics;
     /* The hot counter: increments that were committed, and those that perhaps were. */
     uint64_t hot_done, hot_unknown, hot_begun;
-    int64_t hot_max;     /* Newest value that was told, */
-    uint32_t hot_losses; /* since the cluster was lost so often. */
+    int64_t hot_max;     /* The newest value that was told. */
+    uint32_t hot_losses; /* Losses of the cluster before that value. */
     struct model_counter counter[COUNTER_ROWS];
-    uint32_t counter_losses; /* The cluster was lost so often when they were told. */
+    uint32_t counter_losses; /* Losses of the cluster before the numbers were told. */
     struct model_schema schema[SCHEMA_MODELS];
     uint32_t schema_count;
 };
 
 /* Losses of the whole cluster: lives.c, durability.c. */
 struct durability {
-    bool down;      /* Lost; nothing new begins until it is back and checked. */
-    bool orderly;   /* All have been ordered to stop, and nothing else has ended them; */
-    bool at_rest;   /* the last one has stopped. */
-    bool verifying; /* It is being checked. */
+    bool down;      /* The cluster is lost; nothing new begins until it is back and checked. */
+    bool orderly;   /* All nodes have been ordered to stop, and nothing else has ended them. */
+    bool at_rest;   /* After such a stop the last node has ended. */
+    bool verifying; /* The cluster that is back is being checked. */
     bool damaged;   /* A node has stopped and named the damaged file: the run ends. */
     uint64_t down_us;
-    uint64_t again_us;                  /* A node that has ended begins anew within this time. */
-    uint64_t start_us[NODE_ID_MAX + 1]; /* By index of the node; 0 = not ended yet. */
-    uint32_t declared;                  /* Newest GCI that a node said was durable. */
+    uint64_t again_us; /* A node that has ended begins anew within this time. */
+    /* When each node begins anew, by its index; 0 = it has not ended yet. */
+    uint64_t start_us[NODE_ID_MAX + 1];
+    uint32_t declared;  /* Newest GCI that a node said was durable. */
     uint32_t promised;  /* Newest GCI of a commit that was answered as durable, or before a table's
                            end. */
     uint32_t recovered; /* GCI with which the cluster came back; UINT32_MAX = not yet. */
     uint32_t losses, starts, restarts;
-    uint32_t checking;         /* losses + starts when the check began. */
-    uint32_t rest_gci;         /* At rest: what the first system file that is read again says, */
-    uint32_t rest_incarnation; /* in this incarnation. */
+    uint32_t checking;         /* The sum of losses and starts when the check began. */
+    uint32_t rest_gci;         /* At rest: the GCI of the first system file that is read again. */
+    uint32_t rest_incarnation; /* At rest: the incarnation in that file; 0 = none was read. */
 };
 
 /* --- Sessions. --- */
@@ -253,16 +256,16 @@ struct client;
 struct item {
     uint32_t table, key;
     enum key_operation operation;
-    uint64_t value;  /* To be written. */
-    bool unique;     /* The row is named by its value, through UNIQUE_VALUE: */
-    uint64_t named;  /* this one. */
-    uint64_t got;    /* Read. */
-    int64_t counter; /* The same row's counter. */
-    int64_t add;     /* An update by a program: this to the counter. */
+    uint64_t value;  /* The value to be written. */
+    bool unique;     /* The row is named by `named`, its value, through UNIQUE_VALUE. */
+    uint64_t named;  /* The value that names the row. */
+    uint64_t got;    /* The value that was read. */
+    int64_t counter; /* The counter that was read with it. */
+    int64_t add;     /* What an update by a program adds to the counter. */
     bool program;
-    uint32_t rows;   /* Read. */
-    uint32_t added;  /* Columns of it that were added and written with it. */
-    uint32_t expect; /* Error that must come, with IGNORE_ERROR. */
+    uint32_t rows;   /* Rows that were read. */
+    uint32_t added;  /* Columns that were added to its table and written with it. */
+    uint32_t expect; /* The error that must come, with IGNORE_ERROR. */
 };
 
 enum session_state { SESSION_IDLE = 0, SESSION_BUSY, SESSION_OVER };
@@ -287,7 +290,7 @@ struct session {
     struct client *client;
     struct api_client *api;
     struct api_table *table[TABLES_MAX];
-    uint32_t no; /* Over all clients. */
+    uint32_t no; /* Number of the session, over all clients. */
     enum session_state state;
     uint32_t jobs_left;
     uint64_t not_before_us;
@@ -303,8 +306,8 @@ struct session {
     enum lock_mode lock;
     struct api_tx *tx;
     bool durable;         /* The execute under way asks for the disk. */
-    bool commits;         /* The execute under way asks for the commit, */
-    uint64_t epoch_floor; /* and this was the newest epoch that any client knew of. */
+    bool commits;         /* The execute under way asks for the commit. */
+    uint64_t epoch_floor; /* The newest epoch that any client knew of when it began. */
     api_tx_done done;
     struct api_scan *scan;
     struct api_table *schema_table;
@@ -312,25 +315,26 @@ struct session {
     uint64_t invoked;
     uint32_t reg_index;
     uint32_t *seen;     /* Scan: how often each key was seen. */
-    uint32_t *versions; /* Scan: of the keys when it began. */
+    uint32_t *versions; /* Scan: versions of the keys when it began. */
     uint8_t *states;
     uint64_t *values;
     uint64_t scan_rows;
-    uint64_t scan_from; /* With a filter: rows whose value is less are not wanted. */
-    struct scan_part scan_part[SCAN_PARTS]; /* Of an index, or one with everything. */
+    uint64_t scan_from; /* Scan with a filter: rows whose value is less are not wanted. */
+    struct scan_part scan_part[SCAN_PARTS]; /* Ranges of an index, or one with everything. */
     uint32_t scan_parts;
     bool scan_merged;   /* Rows come in order across fragments, not only within each. */
     bool scan_by_value; /* The index is that of the values. */
     bool scan_descending;
-    uint32_t scan_online;        /* 1 + the session whose index is scanned; 0 = none of these, */
-    uint32_t scan_changes;       /* and its `changes` when the scan began. */
-    struct scan_last *scan_last; /* Of each fragment; of a merged scan only the first one's. */
-    int64_t hot_floor;           /* The hot counter was at least that when the job began, */
-    uint32_t hot_losses;         /* after so many losses of the cluster. */
-    uint32_t counter_row;        /* The take under way is of this counter, */
+    uint32_t scan_online;  /* 1 + the session whose index is scanned; 0 = it is none of these. */
+    uint32_t scan_changes; /* The `changes` of that index when the scan began. */
+    /* The last row of each fragment; of a merged scan only the first is used. */
+    struct scan_last *scan_last;
+    int64_t hot_floor;    /* The hot counter was at least that when the job began. */
+    uint32_t hot_losses;  /* Losses of the cluster when the job began. */
+    uint32_t counter_row; /* The counter that the take under way is of. */
     struct counter_take counter_take;
-    struct counter counter; /* which was this then; */
-    uint64_t counter_floor; /* its numbers below were told before. */
+    struct counter counter; /* That counter as it was read. */
+    uint64_t counter_floor; /* Numbers below this one were told before the take. */
     uint32_t fill_next;     /* Rows that the fill job has inserted. */
     uint32_t fill_high;     /* The most of them that there ever were. */
     bool ready_due;         /* A scan has something to look at. */
@@ -346,14 +350,15 @@ struct client {
 
 struct run_figures {
     uint64_t committed, aborted, unknown, jobs, rows_scanned, errors[8];
-    uint64_t entries;               /* Of unique indexes, compared with the rows; */
-    uint64_t by_unique, duplicates; /* operations by them, transactions that they refused. */
-    uint64_t uniques_dropped;       /* From tables in use, */
-    uint64_t uniques_made;          /* and of such. */
-    uint64_t copied;                /* Rows compared with their copies. */
-    uint64_t batches;               /* Large ones that were committed, */
-    uint64_t batches_read;          /* or read as a whole. */
-    uint64_t numberless;            /* Schema requests that met no free number for a table. */
+    uint64_t entries; /* Entries of unique indexes that were compared with the rows. */
+    /* Operations by unique indexes; transactions that these refused. */
+    uint64_t by_unique, duplicates;
+    uint64_t uniques_dropped; /* Unique indexes that were dropped from tables in use. */
+    uint64_t uniques_made;    /* Unique indexes that were made on tables in use. */
+    uint64_t copied;          /* Rows compared with their copies. */
+    uint64_t batches;         /* Large batches that were committed. */
+    uint64_t batches_read;    /* Large batches that were read as a whole. */
+    uint64_t numberless;      /* Schema requests that met no free number for a table. */
 };
 
 #define EPOCH_ROWS_BITS 14
@@ -371,11 +376,11 @@ struct epoch_kept {
 };
 
 struct epochs {
-    struct epoch_kept kept[EPOCHS_KEPT]; /* A ring: one of each GCI. */
+    struct epoch_kept kept[EPOCHS_KEPT]; /* A ring with one epoch of each GCI. */
     uint32_t kept_count;
-    uint32_t asked[3]; /* By fate. */
-    uint64_t acked;    /* Newest that a client was told. */
-    uint64_t begun;    /* Over all nodes. */
+    uint32_t asked[3]; /* Epochs that were asked for, by their fate. */
+    uint64_t acked;    /* The newest epoch that a client was told. */
+    uint64_t begun;    /* Epochs that were begun, over all nodes. */
     uint64_t durable;  /* Commits that were answered as durable. */
     uint64_t node[NODE_ID_MAX + 1];
     struct row_epoch row[1u << EPOCH_ROWS_BITS];
@@ -384,15 +389,15 @@ struct epochs {
 /* Damaged words between data nodes: tamper.c. */
 struct tamper {
     bool on;
-    bool one;                /* One node's words alone: */
-    uint32_t hostile;        /* this one's; 0 = everybody's. */
-    struct node_mask misled; /* Were given another order than the others. */
-    uint32_t left;           /* To be done; */
-    uint32_t next;           /* the next one after so many signals. */
+    bool one;                /* Only the words of one node are damaged. */
+    uint32_t hostile;        /* That node; 0 = the words of all nodes are damaged. */
+    struct node_mask misled; /* Nodes that were given another order than the others. */
+    uint32_t left;           /* Damages still to be done. */
+    uint32_t next;           /* Signals until the next damage. */
     uint32_t done;
-    uint64_t kill_us;  /* Then all lose their power; 0 = never. */
-    uint64_t epoch_us; /* Somebody else than the hostile node has begun an epoch. */
-    uint64_t end_us;   /* Nothing is damaged any more. */
+    uint64_t kill_us;  /* When all nodes lose their power; 0 = never. */
+    uint64_t epoch_us; /* When somebody else than the hostile node has last begun an epoch. */
+    uint64_t end_us;   /* When damages have ended. */
     struct rng rng;
 };
 
@@ -401,16 +406,17 @@ struct timing {
     uint64_t count, sum_us, max_us, seed;
 };
 
-/* Over all runs of a call; shared by its processes. */
+/* Figures over all runs of a call; shared by its processes. */
 struct failure_figures {
-    uint64_t committed, ended; /* Transactions; the second are all. */
+    uint64_t committed, ended; /* Transactions that were committed, and all that have ended. */
     uint64_t losses, losses_starting, kills, leaves, hangs, cuts, stalls, fenced, starts_again,
         left_out;
     uint64_t rejoins, clusters_lost, clusters_damaged, singles, needless, misled, disks, disk_exits;
-    uint64_t spoiled;                 /* So often files were changed between two lives. */
-    uint64_t together, together_lost; /* Returns while others were on their way. */
+    uint64_t spoiled; /* How often files were changed between two lives. */
+    /* Returns, and losses, of nodes while others were on their way. */
+    uint64_t together, together_lost;
     uint64_t orders, orders_given_up; /* Changes of the order of replicas. */
-    uint64_t overtaken;               /* Who joined earlier was included later. */
+    uint64_t overtaken;               /* Nodes that joined earlier and were included later. */
     uint64_t slow_nodes, slow_found, slow_others, slow_false, slow_links, slow_links_found;
     struct timing slow_seen;
     struct timing kill_seen, hang_seen, cut_seen, taken_over, returned;
@@ -427,62 +433,66 @@ struct operator_wish {
 };
 struct operator_wishes {
     struct operator_wish next[NODE_ID_MAX + 1];
-    uint32_t flags[NODE_ID_MAX + 1];    /* Of the present life, */
-    bool started[NODE_ID_MAX + 1];      /* which got through its start. */
-    uint64_t start_us[NODE_ID_MAX + 1]; /* It waits for START, until then; 0 = it does not. */
+    uint32_t flags[NODE_ID_MAX + 1];    /* Flags of the present life. */
+    bool started[NODE_ID_MAX + 1];      /* The present life has got through its start. */
+    uint64_t start_us[NODE_ID_MAX + 1]; /* Until when it waits for START; 0 = it does not. */
 };
 
 /* Losses that the cluster survives: failures.c. By index of the data node. */
 struct failures {
     bool begun;
     uint32_t losses;
-    uint32_t lives[NODE_ID_MAX + 1];        /* Beyond the first. */
-    uint64_t start_us[NODE_ID_MAX + 1];     /* The next one begins; 0 = the node runs. */
-    uint64_t born_us[NODE_ID_MAX + 1];      /* This one has begun, */
-    uint64_t started_us[NODE_ID_MAX + 1];   /* and was started; 0 = not yet. */
-    bool overtaken;                         /* Somebody is being overtaken. */
-    bool together[NODE_ID_MAX + 1];         /* Another one was on its way at the same time. */
-    uint64_t doomed_until[NODE_ID_MAX + 1]; /* It may have to leave. */
-    uint64_t starved_until;                 /* Some are, or were a moment ago. */
-    uint64_t fault_us[NODE_ID_MAX + 1];     /* The first fault since it was started, 0 = none; */
-    enum sim_action fault[NODE_ID_MAX + 1]; /* which one. */
+    uint32_t lives[NODE_ID_MAX + 1];      /* Lives of each node beyond the first. */
+    uint64_t start_us[NODE_ID_MAX + 1];   /* When the next life begins; 0 = the node runs. */
+    uint64_t born_us[NODE_ID_MAX + 1];    /* When this life has begun. */
+    uint64_t started_us[NODE_ID_MAX + 1]; /* When the node was started in this life; 0 = not yet. */
+    bool overtaken;                       /* Somebody is being overtaken. */
+    bool together[NODE_ID_MAX + 1];       /* Another node was on its way at the same time. */
+    uint64_t doomed_until[NODE_ID_MAX + 1]; /* Until when the node may have to leave. */
+    uint64_t starved_until; /* Until then some nodes are starved, or were a moment ago. */
+    /* When the first fault since it was started was; 0 = none. */
+    uint64_t fault_us[NODE_ID_MAX + 1];
+    enum sim_action fault[NODE_ID_MAX + 1]; /* Which fault that was. */
     uint64_t
-        lost_us[NODE_ID_MAX + 1]; /* It deals with the loss of others since, 0 = it does not; */
-    uint32_t lost_no[NODE_ID_MAX + 1]; /* the newest one. */
-    uint64_t disturbed_until; /* Some hang, are cut off, or just have: they may be waited for. */
-    uint64_t excused_until;   /* Until then the cluster may be lost for want of an arbitrator. */
+        lost_us[NODE_ID_MAX + 1]; /* Since when it deals with losses of others; 0 = it does not. */
+    uint32_t lost_no[NODE_ID_MAX + 1]; /* Failure number of the newest of these losses. */
+    /* Until then some hang, are cut off, or just have: they may be waited for. */
+    uint64_t disturbed_until;
+    uint64_t excused_until; /* Until then the cluster may be lost for want of an arbitrator. */
     struct failure_figures *figures; /* NULL = nobody counts. */
 };
 
 /* Files changed between two lives of a node: spoil.c. */
 struct spoil {
-    struct sim_disk *kept[NODE_ID_MAX + 1]; /* By node id: as they once were; NULL = not. */
+    /* Disks as they once were, by node id; NULL = not kept. */
+    struct sim_disk *kept[NODE_ID_MAX + 1];
 };
 
 /* Slow nodes: pace.c. */
 struct pace_watch {
-    uint32_t node; /* The one that is, or was last; 0 = none. */
+    uint32_t node; /* The node that is slow, or was last; 0 = none. */
     uint32_t times, life;
     uint64_t begin_us, until_us;
     bool found;
-    uint64_t disturbed_until;               /* Something else is the matter. */
-    uint64_t blamed_until[NODE_ID_MAX + 1]; /* By index: there is a reason to find it slow. */
-    uint32_t president;                     /* Who has said so: */
-    struct node_mask slow;                  /* As the president has last said. */
+    uint64_t disturbed_until; /* Until then something else is the matter. */
+    /* Until then there is a reason to find a node slow, by its index. */
+    uint64_t blamed_until[NODE_ID_MAX + 1];
+    uint32_t president;    /* The president that has last said which nodes are slow. */
+    struct node_mask slow; /* The nodes that are slow, as it has said. */
     bool link_slow;
 };
 
 /* Single user mode: single.c. */
 struct single_mode {
-    uint32_t node;              /* It is known to be on for this client; 0 = it is not. */
+    uint32_t node; /* The client node that it is known to be on for; 0 = it is off, or not known. */
     uint32_t failure_no, count; /* The newest change that was seen on, or ordered to end. */
     uint64_t again_us;
 };
 
 /* The order of replicas: order.c. */
 struct replica_order {
-    struct node_mask slow; /* As is reported. */
-    uint64_t next_us;      /* Nothing is said before. */
+    struct node_mask slow; /* Nodes that are reported as slow. */
+    uint64_t next_us;      /* When the next report is due. */
 };
 
 struct run {
@@ -507,23 +517,23 @@ struct run {
     bool tables_ready;
     uint32_t setup_step;
     bool stop;              /* No new jobs. */
-    uint64_t lull_until_us; /* None before. */
-    bool parted;            /* A link between data nodes was cut: the cluster has to stop, */
-    bool stopping_cluster;  /* and has begun to. */
+    uint64_t lull_until_us; /* No new jobs before. */
+    bool parted;            /* A link between data nodes was cut: the cluster has to stop. */
+    bool stopping_cluster;  /* The cluster has begun to stop. */
     struct sim_plan plan;
     bool plan_given;
     struct run_figures figures;
     /* Output. */
     const char *trace;
     const char *break_on; /* "SIGNAL@NODE:N" */
-    uint32_t broken;      /* So often it has been executed. */
+    uint32_t broken;      /* How often that signal has been executed. */
     bool verbose;
     uint64_t until;
     void (*hook)(struct run *run, const uint32_t *words); /* Scenarios: every executed signal. */
     void *hook_context;
     void (*crash_point)(struct run *run, uint32_t node); /* Scenarios: a file operation is done. */
-    uint64_t epoch; /* Of the last run_try() that was committed, */
-    uint64_t floor; /* and the newest known when it began. */
+    uint64_t epoch; /* Epoch of the last run_try() that was committed. */
+    uint64_t floor; /* The newest epoch that was known when the last run_try() began. */
     struct open_request *open;
     uint32_t open_count;
 };
@@ -572,9 +582,9 @@ uint32_t ldm_of(const struct run *run, uint32_t index); /* LDM instances of this
 
 /* row.c: content of a row follows from its value, so that a torn or mixed row is noticed. */
 #define ROW_WORDS_MAX 2048u
-/* Of index 0, by_v: values from `low` to `high`, both among them; `closed` says whether the bounds
- * are these values, inclusive, or their neighbours, exclusive. Of index ROW_INDEX_KEY: the row with
- * this key, if there is one. Else all rows. */
+/* A range of rows. Index 0, by_v: values from `low` to `high`, both among them; `closed` says
+   whether the bounds are these values, inclusive, or their neighbours, exclusive. Index
+   ROW_INDEX_KEY: the row with this key, if there is one. Else all rows. */
 #define ROW_INDEX_KEY 2u
 struct row_range {
     uint32_t number;
@@ -584,7 +594,7 @@ struct row_range {
     uint64_t low;
     uint64_t high;
     bool closed;
-    const struct table_def *def; /* With a key. */
+    const struct table_def *def; /* Definition of the table, with a key. */
     uint32_t key_words;          /* 0 = no key. */
     uint32_t key[24];
 };
@@ -668,8 +678,9 @@ void lives_action(struct run *run, const struct sim_event *event);
 /* The files are another node's, and the plan has put them there. */
 bool lives_foreign(const struct run *run, uint32_t code);
 bool lives_announced(struct run *run, uint32_t code);
+/* A node that ends with this code says that its files are damaged. */
+bool lives_damaged(uint32_t code);
 /* A node that ends with this code says that a disk is to blame, and a fault of the plan may be. */
-bool lives_damaged(uint32_t code); /* It says that the node's files are damaged. */
 bool lives_disk_code(const struct run *run, uint32_t code);
 void lives_watch(struct run *run);
 void lives_observe(struct run *run, const uint32_t *words);

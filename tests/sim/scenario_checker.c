@@ -7,7 +7,7 @@
 
 struct mutation {
     const char *name;
-    const char *lines[4]; /* Of a plan; %u is the node. */
+    const char *lines[4]; /* Lines of a plan; %u is the node. */
 };
 
 static const struct mutation mutations[] = {

@@ -8,17 +8,18 @@
 #include "tests/sim/scenario.h"
 
 #define ALL_SETS_BITS 4u /* Up to so many unsynced writes every set that survives is tried. */
-#define DRAWN_SETS    6u /* Beyond them, and of torn and garbage ones, so many. */
-#define FATES_MAX     512u
-#define SCHEMA_TABLE  (TABLES_MAX - 1u)
+/* Sets that are drawn beyond them, and among those with torn writes and garbage. */
+#define DRAWN_SETS   6u
+#define FATES_MAX    512u
+#define SCHEMA_TABLE (TABLES_MAX - 1u)
 
 /* Each crash goes on in a process of its own, forked at that point. */
 struct enumeration {
     bool child;
     bool all;         /* At night: every operation, every set; else a sample. */
     uint32_t point;   /* File operations so far. */
-    uint32_t every;   /* Of these, one in so many is tried, */
-    uint32_t crashes; /* and so many crashes were tried. */
+    uint32_t every;   /* One in so many of these operations is tried. */
+    uint32_t crashes; /* Crashes that were tried. */
     uint32_t failures;
     struct rng rng;
 };

@@ -12,10 +12,10 @@
 #include "tests/sim/scenario.h"
 
 #define JOBS_DEFAULT 2u
-#define TRIED        120u    /* By day: of each protocol, */
-#define TRIED_FILES  60u     /* with files; */
-#define FIRSTS       9u      /* of the first deaths of pairs, */
-#define SECONDS      9u      /* and of the second ones for each of them. */
+#define TRIED        120u    /* Points that are tried by day, of each protocol. */
+#define TRIED_FILES  60u     /* The same of protocols with files. */
+#define FIRSTS       9u      /* First deaths of pairs that are tried by day. */
+#define SECONDS      9u      /* Second deaths that are tried by day for each of these. */
 #define WINDOW_US    100000u /* A take-over and the next epochs are over by then. */
 
 static const struct protocol protocols[] = {
@@ -254,8 +254,8 @@ struct counted {
     struct point point[POINTS_MAX];
 };
 
-static struct counted *counted;  /* The points of a protocol, */
-static struct counted *seconds;  /* and those of a take-over. */
+static struct counted *counted;  /* The points of a protocol. */
+static struct counted *seconds;  /* The points of a take-over. */
 static struct point *first_list; /* A copy of the ones that are tried as first deaths. */
 static uint32_t seen[NODE_ID_MAX + 1][GSN_TABLE];
 
@@ -537,8 +537,8 @@ static uint32_t pairs_of(uint32_t by_day)
     return text == NULL ? by_day : by_day * (uint32_t)strtoul(text, NULL, 10);
 }
 
-/* Of the points with the same signal and role the first and the last one stay: all pairs of all
- * points would be millions, and what happens after a signal is mostly the same each time. */
+/* The first and the last one of the points with the same signal and role stay: all pairs of all
+   points would be millions, and what happens after a signal is mostly the same each time. */
 static uint32_t keep_kinds(struct point *point, uint32_t count)
 {
     static uint32_t first[GSN_TABLE][16];

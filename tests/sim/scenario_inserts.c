@@ -146,7 +146,7 @@ static uint32_t crowd(struct run *run, struct session *session, uint32_t size, b
     return refused;
 }
 
-/* Of the churn table: comes and goes. */
+/* An index of the churn table comes and goes. */
 static uint32_t try_index(struct run *run, struct session *session, bool must)
 {
     uint32_t created = run_try_index(run, session, TABLE_CHURN, ALTER_CREATE_INDEX, "insert");

@@ -13,8 +13,8 @@
 
 /* When all lose their power: node 1 has R in its system file, and node 2... */
 enum moment {
-    ONE_BEHIND, /* ...has not, its disk does not get to it; */
-    BOTH_HAVE,  /* ...has too, in one copy: the other one has R - 1. */
+    ONE_BEHIND, /* ...has R - 1: its disk does not get to R. */
+    BOTH_HAVE,  /* ...has R, too, in one copy; the other copy has R - 1. */
 };
 
 struct cut {

@@ -558,7 +558,7 @@ static void draw_plan(struct sim_plan *plan, const struct swarm *swarm, struct r
     event->arg[1] = swarm->id_first + swarm->id_step * b;
 }
 
-#define LULL_SPAN_US 3000000u /* As long as a plan goes at most. */
+#define LULL_SPAN_US 3000000u /* The longest plan. */
 
 void plan_draw(struct sim_plan *plan, const struct swarm *swarm, struct rng *rng)
 {

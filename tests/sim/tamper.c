@@ -211,7 +211,7 @@ bool tamper_announced(struct run *run, uint32_t id, uint32_t code)
     bool misled = (node_mask_has(&tamper->misled, id) || unheard) &&
                   (!sim_alive(run->world, tamper->hostile) || code == EXIT_DECLARED_DEAD ||
                    code == EXIT_ARBIT_SHUTDOWN);
-    if (misled && run->failures.figures != NULL)
-        __atomic_fetch_add(&run->failures.figures->misled, 1, __ATOMIC_RELAXED); /* Of all jobs. */
+    if (misled && run->failures.figures != NULL) /* All jobs count in it. */
+        __atomic_fetch_add(&run->failures.figures->misled, 1, __ATOMIC_RELAXED);
     return (id == tamper->hostile || misled) && code != EXIT_NDBREQUIRE && !lives_damaged(code);
 }

@@ -18,7 +18,7 @@
 #define ALTER_TABLE      (TABLES_MAX - 1u)
 #define ROUNDS_MAX       5u
 #define SHARED_MAX       4u   /* Columns that a table of all sessions gets. */
-#define LOOKS_MAX        200u /* For either of two names, while a change comes through. */
+#define LOOKS_MAX        200u /* Looks for either of two names while a change comes through. */
 
 enum {
     STEP_CREATE = 0,

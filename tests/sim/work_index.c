@@ -13,7 +13,7 @@
 
 #define INDEX_TIMEOUT_MS 60000u
 #define COLUMNS_DRAWN    3u
-#define NO_ID            UINT32_MAX /* Not read yet. */
+#define NO_ID            UINT32_MAX /* The id has not been read yet. */
 
 enum { STEP_LOOK = 0, STEP_CHANGE, STEP_LOOK_AGAIN };
 
