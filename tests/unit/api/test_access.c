@@ -78,7 +78,7 @@ static const struct expected cases[] = {
     {{END}, {END}, {A, END}, NDB_ACCESS_INDEX, "i_a", 0, true, false},
     {{END}, {END}, {C, B, END}, NDB_ACCESS_INDEX, "i_bac", 0, true, false},
     {{C, END}, {END}, {END}, NDB_ACCESS_INDEX, "i_c", 1, false, false},
-    /* Of one length the one that leaves fragments out; longer ones before that. */
+    /* Among ways of one length the one that leaves fragments out; longer ones before that. */
     {{C, K1, END}, {END}, {END}, NDB_ACCESS_INDEX, "i_ck", 2, false, true},
     {{A, K1, END}, {END}, {END}, NDB_ACCESS_INDEX, "i_ka", 2, false, true},
     {{B, K1, END}, {END}, {END}, NDB_ACCESS_INDEX, "i_ka", 1, false, true},

@@ -73,7 +73,7 @@ struct expectation {
     struct column_format format;
     const char *sql;
     const char *fit;
-    const char *strings; /* Those that fit as NDB_FIELD_CSTRING. */
+    const char *strings; /* Types that fit as NDB_FIELD_CSTRING. */
 };
 
 #define CHARS    .collation = COLLATION_BINARY

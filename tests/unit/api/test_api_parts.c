@@ -19,8 +19,8 @@ struct batch {
     struct api_tx *tx;
     uint32_t done;
     uint32_t api_connect;
-    uint32_t seen;  /* Operations that were sent, */
-    uint32_t flags; /* and the last one's flags. */
+    uint32_t seen;  /* Operations that were sent. */
+    uint32_t flags; /* Flags of the last one. */
 };
 
 static void begin(struct batch *batch, uint32_t timeout_ms)

@@ -12,11 +12,11 @@ struct setup {
     struct api_table *table;
     struct ndb_record *record;
     uint32_t answers; /* Callbacks. */
-    int result;       /* Of the last one. */
+    int result;       /* Result of the last callback. */
     uint32_t attempts;
     struct ndb_operation *read;
     uint32_t connect; /* The coordinator's record. */
-    uint32_t api_op;  /* Of the read. */
+    uint32_t api_op;  /* The read's operation. */
 };
 
 struct row {

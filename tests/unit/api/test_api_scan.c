@@ -302,7 +302,7 @@ static void copied_end(struct fake *fake, struct api_table *table)
     fake_destroy(fake);
 }
 
-/* Of a fully replicated table one fragment of each partition comes, whichever. */
+/* One fragment of each partition of a fully replicated table comes, whichever. */
 static void copies(void **state)
 {
     (void)state;

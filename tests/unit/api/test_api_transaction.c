@@ -365,7 +365,7 @@ static void denied_too_late(void **state)
     ANSWER(fake, TC(3 - tc), OUTCOME_CONF, conf);
     fake_sleep(fake, 1);
     assert_int_equal(done, 0);
-    /* Of the newest question it counts; what is asked for is older by the time that it counts. */
+    /* The answer to the newest question counts: that one says how old the commit is by then. */
     for (uint32_t i = fake->sent_read; i < fake->sent_count; i++) {
         if (kind_gsn(fake->sent[i].words[0]) == GSN_OUTCOME_REQ)
             req = (const void *)(fake->sent[i].words + SIGNAL_HEAD_WORDS);

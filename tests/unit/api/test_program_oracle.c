@@ -9,9 +9,10 @@
 #define ROWS 40u
 
 #define CASES_EACH 200u /* Programs on one set of rows. */
-#define BITS_MAX   62u  /* Of what is computed: SQLite goes over to reals where we have an error. */
-#define DEPTH_MAX  3u
-#define NODES_MAX  512u
+/* Bits of what is computed: SQLite goes over to reals where we have an error. */
+#define BITS_MAX  62u
+#define DEPTH_MAX 3u
+#define NODES_MAX 512u
 
 /* --- What is drawn: the program as a tree. --- */
 
@@ -34,7 +35,7 @@ struct node {
     uint32_t column;
     uint32_t op;
     int64_t number;
-    uint32_t bits; /* Of an expression: it is within -2^bits .. 2^bits. */
+    uint32_t bits; /* The value of an expression is within -2^bits .. 2^bits. */
     bool negate;
     struct node *a, *b, *c;
     struct value value;

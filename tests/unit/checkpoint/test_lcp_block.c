@@ -13,7 +13,7 @@
 #include "signals/redo.h"
 #include "signals/start.h"
 
-#define FRAGS      3u /* Of table 5, the second of another instance's: numbers 0, 2, 4. */
+#define FRAGS      3u /* Fragments of table 5, the second of another instance's: numbers 0, 2, 4. */
 #define KEYS       400u
 #define WIDE       600u
 #define ROW_BUFFER 512u
@@ -244,7 +244,7 @@ static void table_make(uint32_t version)
 /* LQH drops the table right before BACKUP has the next answer of this kind: that a file was not
  * opened, or that one is gone. 0: it does not. */
 static uint32_t drop_at;
-static uint32_t drop_after; /* Which one, from 1. */
+static uint32_t drop_after; /* Which of these answers it is, from 1. */
 
 static void drop_at_answer(uint32_t gsn, uint32_t which)
 {

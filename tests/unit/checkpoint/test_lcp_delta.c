@@ -266,7 +266,8 @@ static void test_what_is_lacking(void **state)
     } cases[] = {
         {{{2, 0x1, true, 0x6}}, 1, LCP_LACKING},                     /* No other file. */
         {{{2, 0x1, true, 0x6}, {3, 0xF, false, 0}}, 2, LCP_LACKING}, /* Nor one with the page. */
-        {{{2, 0x1, true, 0x6}, {2, 0x3, false, 0}}, 2, LCP_LACKING}, /* A whole page without it, */
+        /* A whole page without the row. */
+        {{{2, 0x1, true, 0x6}, {2, 0x3, false, 0}}, 2, LCP_LACKING},
         {{{2, 0x1, true, 0x6}, {2, 0x2, true, 0x9}, {2, 0x7, false, 0}}, 3, LCP_LACKING},
         {{{2, 0x1, true, 0x6}, {2, 0x2, true, 0x4}, {2, 0x3, false, 0}}, 3, LCP_LACKING},
         {{{2, 0x1, true, 0x6}, {2, 0x2, true, 0x4}, {2, 0x4, false, 0}}, 3, LCP_GOOD},

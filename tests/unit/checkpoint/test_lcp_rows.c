@@ -6,8 +6,8 @@
 #include "blocks/restore/restore_rows.h"
 
 #define KEYS       900u
-#define WIDE       1500u /* Bytes that make a row so large that there are many pages; */
-#define NARROW     40u   /* or some hundred rows in each. */
+#define WIDE       1500u /* Bytes that make a row so large that there are many pages. */
+#define NARROW     40u   /* Bytes with which there are some hundred rows in each page. */
 #define ROUNDS     40u
 #define LCPS       14u
 #define FILE_MAX   (16u << 20)

@@ -49,7 +49,7 @@ static void run(uint32_t ms)
 static uint32_t def_words[DICT_TEST_WORDS];
 static uint8_t def_memory[400000] __attribute__((aligned(16)));
 
-static uint32_t table_flags = TABLE_FLAGS_DEFAULT; /* Of the next definition. */
+static uint32_t table_flags = TABLE_FLAGS_DEFAULT; /* Flags of the next definition. */
 
 /* A definition of `columns` varbinary columns behind an integer key. */
 static uint32_t make_def(const char *name, uint32_t columns, int32_t balance, uint32_t fragments)

@@ -17,7 +17,7 @@
 #define NODES 3u
 #define API   6u
 #define TABLE 1u
-#define INDEX 2u /* Its unique index. */
+#define INDEX 2u /* The unique index of the table. */
 #define OTHER 3u
 
 static struct fake_cluster *fc;
@@ -299,7 +299,7 @@ static void test_changes(void **state)
         const struct signal *told = fc_take(fc, API, GSN_TABLE_CHANGED_REP);
         assert_non_null(told);
         assert_int_equal(SIG_PAYLOAD(told, table_changed_rep)->table_id, TABLE);
-        send_change(change, 77); /* Of somebody who does not know of the first one. */
+        send_change(change, 77); /* This sender does not know of the first one. */
         assert_int_equal(heard(), ERR_SCHEMA_VERSION);
         send_back(change, version);
         assert_int_equal(heard(), 0);
@@ -399,7 +399,7 @@ enum forgery {
     FORGE_TAKEN,
     FORGE_TYPE,
     FORGE_ADDED, /* An added column. */
-    FORGE_PLACE, /* From here on: truncates. */
+    FORGE_PLACE, /* This one and those that follow are of truncates. */
     FORGE_PLACE_INDEX,
     FORGE_NUMBER,
     FORGE_VERSION,
@@ -434,7 +434,7 @@ static void forge_definition(struct schema_prepare_req *req, struct table_def *d
     case FORGE_PLACE_INDEX:
         req->object = INDEX;
         break;
-    case FORGE_NUMBER: /* Of the new unique index: it is taken. */
+    case FORGE_NUMBER: /* The number of the new unique index: it is taken. */
         table_def_unique_set(def, 0, OTHER, 1);
         break;
     case FORGE_VERSION: /* One that a former table with this number may have had. */

@@ -22,7 +22,7 @@ static void test_tables_and_versions_come_back(void **state)
     assert_true(dw_create(4, 2));
     assert_int_equal(dw_id_of(1, 4), 2);
     assert_int_equal(dw_dict_at(1)->table[2].version,
-                     first[1] + 1u); /* That does not come again. */
+                     first[1] + 1u); /* That version does not come again. */
     assert_true(dw_drop(4));
     assert_true(dw_drop(1));
     assert_true(dw_drop(3));

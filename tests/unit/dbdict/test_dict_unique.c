@@ -398,7 +398,7 @@ enum {
 };
 static uint32_t create_forgery;
 
-/* Of the definition: the last unique index stands at its end. */
+/* Forges words of a definition: the last unique index stands at its end. */
 static void forge_create(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words,
                          uint32_t count)
 {
@@ -497,7 +497,7 @@ static void test_forged_takeover(void **state)
 
 /* --- Deaths. --- */
 
-/* Of a create, which is filled, or cannot be. */
+/* Deaths during a create, which is filled, or cannot be. */
 static void deaths_of_create(bool files, uint32_t victim, uint32_t refuse)
 {
     uint32_t went_on = 0;

@@ -29,7 +29,7 @@ static uint32_t sysfile_writes(uint32_t node)
 /* --- The cluster. --- */
 
 static struct fake_cluster *fc;
-static uint32_t epoch_timeout_ms; /* Of the clusters that are started next. */
+static uint32_t epoch_timeout_ms; /* Epoch timeout of the clusters that are started next. */
 
 static int setup(void **state)
 {
@@ -619,7 +619,8 @@ static void test_ends_of_all_own_logs(void **state)
         uint32_t words[2 * LOG_ENDS_ENTRY_MAX];
         struct section list = {.words = words};
         list.size = log_ends_entry(words, 1, 5, pairs, 2);
-        assert_false(dih_ends_name_own(dih, &list, 5)); /* Of the other node alone. */
+        /* They are those of the other node alone. */
+        assert_false(dih_ends_name_own(dih, &list, 5));
         list.size += log_ends_entry(words + list.size, 2, 5, pairs, parts);
         assert_int_equal(dih_ends_name_own(dih, &list, 5), parts == 2); /* It has two. */
         assert_false(dih_ends_name_own(dih, &list, 6));

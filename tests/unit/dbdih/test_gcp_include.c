@@ -65,8 +65,8 @@ struct backup_hand {
     struct block block;
     uint32_t rounds;
     uint32_t usable;
-    bool fails; /* The next one, */
-    bool full;  /* or all. */
+    bool fails; /* The next part fails. */
+    bool full;  /* All parts fail. */
     bool holds; /* Nothing is answered. */
     uint32_t asked_by;
     struct lcp_part_conf held;
@@ -316,7 +316,7 @@ static bool on_disk(uint32_t node, struct sysfile *content)
     return any;
 }
 
-static bool p_whole; /* Its data: the checkpoint is there. */
+static bool p_whole; /* P has all of its data: the checkpoint is there. */
 
 /* With files; P has been taken in, and its rows are being copied. */
 static void begin_return(void)

@@ -479,7 +479,7 @@ static void forge_copy(uint32_t gci)
         switch (copy_dice(5)) {
         case 0:
             words[1] = copy_dice(3);
-            if (copy_dice(2) == 0) words[2] = 1; /* Of the table. */
+            if (copy_dice(2) == 0) words[2] = 1; /* The table's version. */
             if (copy_dice(2) == 0) words[3] = copy_dice(2);
             forge(1, 2, GSN_COPY_FRAGREQ, words, sizeof(struct copy_fragreq) / 4u, NULL, 0);
             break;

@@ -23,10 +23,10 @@
 /* The driver stands for TC, DIH, DICT and NDBCNTR. */
 struct driver {
     struct block block;
-    uint32_t answers[512]; /* By GSN. */
+    uint32_t answers[512]; /* Answers that came, by GSN. */
     uint32_t errors;
     uint32_t last_error;
-    uint32_t no_memory; /* Errors 1221. */
+    uint32_t no_memory; /* ERR_REDO_BUFFER_FULL answers that came. */
     bool holds;         /* Sends no COMMIT. */
     uint32_t open;      /* Operations under way. */
     uint32_t saves;

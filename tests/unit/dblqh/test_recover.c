@@ -34,7 +34,7 @@
 /* The driver stands for TC, DIH, DICT and NDBCNTR. */
 struct driver {
     struct block block;
-    uint32_t answers[512]; /* By GSN. */
+    uint32_t answers[512]; /* Answers that came, by GSN. */
     uint32_t errors;
     uint32_t last_error;
     uint32_t open;
@@ -710,7 +710,7 @@ static void test_round_ahead_of_the_restart(void **state)
         operation(1, key);
     save(true);
     save(true);
-    t.gci = t.saved + 2u; /* Of the one before nothing came to the log. */
+    t.gci = t.saved + 2u; /* Nothing came to the log in the GCI before. */
     checkpoint();
     sim_power_cut(t.world, 1, FATES_ALL);
     assert_true(node_restart());

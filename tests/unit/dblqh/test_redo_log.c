@@ -12,7 +12,7 @@
 
 #define LIFE          5u
 #define FILES         4u
-#define FILE_BLOCKS   (w->file_blocks) /* 16, or more: */
+#define FILE_BLOCKS   (w->file_blocks) /* Blocks of a file: 16, or more. */
 #define BLOCKS_MAX    40u
 #define BUFFER_BLOCKS 32u
 #define FILE_BYTES    (FILE_BLOCKS * REDO_BLOCK_BYTES)
@@ -67,8 +67,8 @@ static struct world {
     uint32_t gci;       /* Current. */
     uint32_t saved;     /* Declared durable. */
     uint64_t saved_lsn; /* The log's last durable page then; a system file has both. */
-    bool tells_lsn;     /* What the system file has is told to the replay, */
-    bool tells_older;   /* or what the one before it has. */
+    bool tells_lsn;     /* The replay is told saved_lsn, as the system file has it. */
+    bool tells_older;   /* The replay is told older_lsn, as the system file before it has it. */
     uint64_t older_lsn;
     uint32_t start;  /* Checkpoints' start GCI. */
     uint32_t told;   /* The log knows that it may forget older ones. */
@@ -911,7 +911,7 @@ static void leave_out_the_first_of_a_file(void)
     assert_int_equal(redo_lsn_pages(w->log.lsn), FILE_BLOCKS + 2u);
 }
 
-/* What is told of such a log is what it has: by a save that finds nothing new, */
+/* A save that finds nothing new tells of such a log what it has. */
 static void test_a_save_names_a_page_that_is_there(void **state)
 {
     (void)state;

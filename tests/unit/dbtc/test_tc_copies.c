@@ -201,7 +201,7 @@ static void test_waits(void **state)
     (void)state;
     struct trx t = t_new(&w, CLIENT, 1);
     struct trx other = t_new(&w, CLIENT_TWO, 3);
-    for (uint32_t key = 0; key < 8; key++) { /* Of all partitions. */
+    for (uint32_t key = 0; key < 8; key++) { /* The keys are of all partitions. */
         done(&t, OP_INSERT, key, 10);
         t_next(&t);
         t_op(&t, .api_op = 1, .info = INFO(OP_UPDATE, KEY_START | KEY_EXECUTE), .key = key,

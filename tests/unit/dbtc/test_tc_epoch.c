@@ -12,7 +12,7 @@ struct dih_stub {
     struct block block;
     uint32_t holds;    /* GCP_HOLD_CONF */
     uint32_t finished; /* TC_EPOCH_CONF */
-    uint32_t forced;   /* Of GCP_FORCE_ORD. */
+    uint32_t forced;   /* GCI of GCP_FORCE_ORD. */
     uint32_t forces;
     uint32_t durable; /* WAIT_DURABLE_CONF: it asks for the node, too. */
 };

@@ -317,14 +317,14 @@ static void test_inserts(void **state)
         c_expect_row(&w, 1, number);
         w_tamper(&w, 1, BLOCK_DBTC, 0, 0);
     }
-    /* 5005: reads are refused while the client's link is full. */
+    /* Insert 5005: reads are refused while the client's link is full. */
     for (uint32_t node = 1; node <= w.nodes; node++)
         w_tamper(&w, node, BLOCK_DBLQH, 5005, 0);
     c_read(&w, 1, 9, 1);
     t_expect_ref(&w, 9, ERR_SEND_BUFFER_FULL);
     for (uint32_t node = 1; node <= w.nodes; node++)
         w_tamper(&w, node, BLOCK_DBLQH, 0, 0);
-    /* 5004: a grant is lost. 5007: no memory to wait. */
+    /* Insert 5004: a grant is lost. Insert 5007: no memory to wait. */
     for (uint32_t number = 5004; number <= 5007; number += 3) {
         for (uint32_t node = 1; node <= w.nodes; node++)
             w_tamper(&w, node, BLOCK_DBLQH, number, 0);

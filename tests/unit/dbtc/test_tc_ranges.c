@@ -3,7 +3,7 @@
 #include "values/key.h"
 #include "tests/unit/support/index_fixture.h"
 
-/* Of v. */
+/* A range of values of v. */
 struct part {
     uint32_t low, high;
 };

@@ -388,7 +388,8 @@ static void test_no_memory(void **state)
     w_run(&w);
     t_expect_ref(&w, 5, ERR_INDEX_OPERATIONS);
     t_expect_keyconf(&t, KEYCONF_COMMITTED);
-    refuse_record(POOL_OPERATIONS, 2); /* Of the row: with IGNORE_ERROR the entry stays locked. */
+    /* No record for the row: with IGNORE_ERROR the entry stays locked. */
+    refuse_record(POOL_OPERATIONS, 2);
     t_next(&t);
     t_unique(&t, .api_op = 6, .info = UNIQUE(OP_UPDATE, 0, KEY_IGNORE_ERROR | WRITE_ALL), .key = 10,
              .value = 11);
@@ -505,7 +506,7 @@ static void test_forged(void **state)
     t_expect_keyconf(&other, KEYCONF_COMMITTED);
 }
 
-/* Of TC on node 1, which has only one. */
+/* The operation of TC on node 1, which has only one. */
 static uint32_t the_operation(void)
 {
     struct block *tc = node_block(w.n[1].node, BLOCK_DBTC, 1);

@@ -91,7 +91,7 @@ static void test_deletes(void **state)
     unique_expect_entry(105, false);
 }
 
-/* Of two rows with one key one has the entry: the other one leaves it. */
+/* One of two rows with one key has the entry: the other one leaves it. */
 static void test_whose_entry(void **state)
 {
     (void)state;
@@ -323,7 +323,8 @@ static void test_again(void **state)
         unique_done(&t, OP_INSERT, 10 + round, 100 + round);
         unique_make_online();
         unique_expect_entry(100 + round, true);
-        if (round > 0) unique_expect_entry(99 + round, false); /* Of a row of an earlier one. */
+        /* A row of an earlier round had it. */
+        if (round > 0) unique_expect_entry(99 + round, false);
         unique_order(BLOCK_DBTC, UNIQUE_CLOSED);
         unique_forget();
     }

@@ -284,7 +284,7 @@ static void drop_index(struct rows_world *world)
 static void test_index_build(void **state)
 {
     (void)state;
-    uint32_t pages = 400; /* Of the first one, to see how many the rows take. */
+    uint32_t pages = 400; /* Pages of the first world, to see how many the rows take. */
     uint32_t refused = 0;
     for (uint32_t whole = 0; whole < 2;) {
         struct rows_world world;
@@ -393,9 +393,9 @@ static void test_var_holes(void **state)
     for (uint32_t step = 0; step < 50000; step++) {
         uint32_t i = (uint32_t)rng_below(&rng, PARTS);
         if (i % STILL == 0) continue;
-        uint32_t fresh = tup_var_seize(world.frag, SIZE); /* At the update; */
+        uint32_t fresh = tup_var_seize(world.frag, SIZE); /* An update takes the new place. */
         assert_int_not_equal(fresh, 0);
-        tup_var_release(world.frag, ref[i]); /* at its commit. */
+        tup_var_release(world.frag, ref[i]); /* Its commit gives the old one back. */
         ref[i] = fresh;
         if (step % 1000 == 0) tup_var_check(world.frag);
     }

@@ -55,7 +55,7 @@ struct online {
 struct model {
     struct rows_world world;
     struct online online;
-    uint32_t columns; /* Those that were added among them. */
+    uint32_t columns; /* Columns of its table that were added. */
     bool column_room; /* There is room for the next one. */
     struct rng rng;
     struct row_model row[KEYS];

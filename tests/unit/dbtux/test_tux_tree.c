@@ -73,7 +73,7 @@ static struct table_def *def_indexed(void)
     return def;
 }
 
-#define PAGES 2048u /* Of 32 KB; enough for all but the most entries. */
+#define PAGES 2048u /* Pages of 32 KB; enough for all but the most entries. */
 
 static void start(struct test *test, uint64_t seed, uint32_t columns, uint32_t items_max,
                   uint32_t pages)

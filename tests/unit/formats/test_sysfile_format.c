@@ -43,7 +43,7 @@ static uint32_t make(uint32_t nodes, uint32_t parts)
 {
     struct file_header header = header_of(1);
     memset(&content, 0, sizeof content);
-    memset(bytes, 0xEE, sizeof bytes); /* Of a former, longer time. */
+    memset(bytes, 0xEE, sizeof bytes); /* What is left of a former, longer content. */
     content.layout = SYSFILE_LAYOUT;
     content.incarnation = 3;
     content.gci = GCI;

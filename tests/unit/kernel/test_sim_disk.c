@@ -307,10 +307,10 @@ static void test_overlays(void **state)
     write_at(disk, 1, 0, stray, 512);
     assert_true(sim_disk_overlaid(disk, "a"));
     read_at(disk, 1, 0, read, sizeof read, &done);
-    assert_memory_equal(read, good, sizeof good); /* Its place shows the old content, */
+    assert_memory_equal(read, good, sizeof good); /* Its place shows the old content. */
     read_at(disk, 2, 0, read, sizeof read, &done);
     assert_memory_equal(read, good, 512);
-    assert_memory_equal(read + 512, stray, 512); /* the victim what was not meant for it. */
+    assert_memory_equal(read + 512, stray, 512); /* The victim shows what was not meant for it. */
     sim_disk_calm(disk);
     read_at(disk, 1, 0, read, 512, &done);
     assert_memory_equal(read, stray, 512);

@@ -579,7 +579,7 @@ static void test_stats(void **state)
     add_packet(&expected, 0x81, 0x10, (struct parts){0});
     assert_bytes(&output, &expected);
     mc_output_free(&output);
-    request.result.message = "RESET"; /* Of those that print none: only the end. */
+    request.result.message = "RESET"; /* RESET prints no figures: there is only the end. */
     assert_reply(&request, (struct parts){0});
 }
 

@@ -334,7 +334,7 @@ static void test_number_options(void **state)
     request.expiry = NOW + 40;
     note_flags(&request, "NT");
     assert_int_equal(run(request).expiry, NOW + 40);
-    note_flags(&request, "tT"); /* Of one that is there, as it was before. */
+    note_flags(&request, "tT"); /* The item is there: t tells its expiry before T. */
     request.expiry = NOW + 50;
     assert_int_equal(run(request).expiry, NOW + 40);
     assert_int_equal(get("o").expiry, NOW + 50);

@@ -207,7 +207,7 @@ static bool model_number(const struct entry *entry, uint64_t *number)
     return *end == '\0' || *end == ' ';
 }
 
-/* Of an item that is made: the later one of N and T. */
+/* The expiry of an item that is made: that of the later one of N and T. */
 static uint32_t model_vivify_expiry(const struct mc_request *request)
 {
     if (!request->meta.vivify_given) return request->expiry;

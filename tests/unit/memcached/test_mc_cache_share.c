@@ -366,7 +366,7 @@ static void test_tokens(void **state)
     mc_cache_free(cache);
 }
 
-/* Of writes that were under way at the same time nobody knows which one the database did last. */
+/* Nobody knows which one of writes that were under way at the same time the database did last. */
 static void test_writes(void **state)
 {
     (void)state;
@@ -454,7 +454,7 @@ static void test_peek(void **state)
     assert_false(mc_cache_peek(cache, NAME("k"), NOW + 5, &seen));
     assert_int_equal(figures_of(cache).gets, 0);
     struct mc_request get = {.command = MC_GET, .key = "k", .key_size = 1};
-    for (uint32_t i = 0; i < 2; i++) { /* Of one that was kept when somebody had read it. */
+    for (uint32_t i = 0; i < 2; i++) { /* Somebody had read the second copy. */
         uint64_t token = mc_cache_token(cache, NAME("k"));
         copy.fetched = i == 1;
         copy.flags++;

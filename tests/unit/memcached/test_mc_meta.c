@@ -96,7 +96,7 @@ static const struct line commands[] = {
 #define BAD_KEY    BAD "error decoding key\n"
 #define MODE       BAD "incorrect length for M token\n"
 #define FLAG       BAD "invalid flag\n"
-#define SOME_FLAG  BAD "invalid or duplicate flag\n" /* Of ma. */
+#define SOME_FLAG  BAD "invalid or duplicate flag\n" /* The answer to a wrong flag of ma. */
 
 static const struct line mistakes[] = {
     {"mg\r\nmd\r\nma \r\nms\r\n", BAD_FORMAT BAD_FORMAT BAD_FORMAT BAD_FORMAT},

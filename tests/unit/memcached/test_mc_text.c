@@ -524,7 +524,7 @@ static void no_memory(void **state)
 /* ---- Replies ---- */
 
 struct reply {
-    const char *bytes; /* Its first request is answered. */
+    const char *bytes; /* Bytes whose first request is answered. */
     struct mc_result result;
     const char *value, *expected;
 };

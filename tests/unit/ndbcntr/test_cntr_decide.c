@@ -312,7 +312,8 @@ static const struct start_case {
     {4, 2, "c cd c cd", "ok ok ok ok", GCI_CURRENT},
     {4, 2, "e ci e ci", "empty last empty last", NOT_NOW},
     {4, 2, "ci ci c c", "last last ok ok", NOT_NOW},
-    {4, 2, "ca ca c c", "empty empty ok ok", NOT_NOW}, /* And then nobody starts: 2384. */
+    /* And then nobody starts: EXIT_DATA_NO_COPY. */
+    {4, 2, "ca ca c c", "empty empty ok ok", NOT_NOW},
     {4, 2, "- - c c", "need need ok ok", NOT_NOW},
     /* Three node groups. */
     {6, 2, "s ci s ci s ci", "stale last stale last stale last", NOT_NOW},

@@ -495,7 +495,8 @@ static void test_random(void **state)
 /* --- A word is wrong. --- */
 
 static uint32_t tamper_gsn;
-static uint32_t tamper_word; /* Behind the head, the sections' lengths left out. */
+/* Index of a word behind the head, the lengths of sections left out. */
+static uint32_t tamper_word;
 static uint32_t tampered;
 
 static void tamper(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words,

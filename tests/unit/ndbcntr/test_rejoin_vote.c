@@ -123,8 +123,8 @@ static void steps(uint32_t nodes, uint32_t count, uint32_t hangs)
     }
 }
 
-/* Of all the steps around the moment in which the last node is started again: the cluster breaks
- * into `part` and the rest. */
+/* At each step around the moment in which the last node is started again the cluster breaks into
+   `part` and the rest. */
 static bool apart(uint32_t part, uint32_t a, uint32_t b)
 {
     return (part >> (a - 1) & 1u) != (part >> (b - 1) & 1u);

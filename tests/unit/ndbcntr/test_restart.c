@@ -397,7 +397,8 @@ static void test_progress_is_told(void **state)
 /* --- A peer that is wrong. --- */
 
 static uint32_t tamper_gsn;
-static uint32_t tamper_word; /* Behind the head: payload, section lengths, sections. */
+/* Index of a word behind the head: payload, section lengths, sections. */
+static uint32_t tamper_word;
 static uint32_t tamper_by;
 
 static void tamper(struct fake_cluster *cluster, uint32_t from, uint32_t to, uint32_t *words,
@@ -668,7 +669,7 @@ static void test_lost_system_files_and_a_log(void **state)
     struct node_config config = files_config(1, 1);
     const uint32_t magic = REDO_MAGIC;
     struct fake_file *file = &fake_disks[1].file[0];
-    strcpy(file->name, "REDO/part1/file0"); /* Of the second LDM instance. */
+    strcpy(file->name, "REDO/part1/file0"); /* The second LDM instance's file. */
     memset(file->bytes, 0, sizeof file->bytes);
     file->size = sizeof file->bytes;
     memcpy(file->bytes, &magic, sizeof magic);

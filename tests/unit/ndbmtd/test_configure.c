@@ -155,10 +155,12 @@ static void control_groups_allow_less_memory(void **unused)
     put_file("c/memory.max", "4000\n");
     allowed("0::/a/b\n", 5000, none);
     put_file("a/b/memory.max", "4500\n");
-    allowed("0::/a/b\n", 4500, none); /* There may be several nodes in it, */
+    /* Several nodes may be in a group: its limit is shared. */
+    allowed("0::/a/b\n", 4500, none);
     put_file("a/ndbmtd@1.service/memory.max", "4200\n");
-    allowed("0::/a/ndbmtd@1.service\n", 5000, 4200); /* but not in a unit. */
-    put_file("memory.max", "3000\n");                /* In a container: its own is the top. */
+    /* A unit has one node: its limit is that node's own. */
+    allowed("0::/a/ndbmtd@1.service\n", 5000, 4200);
+    put_file("memory.max", "3000\n"); /* In a container: its own is the top. */
     allowed("0::/a/b\n", 3000, none);
     allowed("0::/a/ndbmtd@1.service\n", 3000, 4200);
     allowed("0::/gone/from/here\n", 3000, none);

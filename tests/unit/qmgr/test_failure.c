@@ -266,7 +266,7 @@ static uint64_t in_the_way(uint32_t slow_ms, uint64_t kill_ms, uint32_t *left)
     failure_forget();
     failure_start_and_wait(6, 2, 1);
     uint32_t president = failure_qmgr_at(1)->join.president;
-    uint32_t other = (president + 1) % 6 + 1; /* Of another group. */
+    uint32_t other = (president + 1) % 6 + 1; /* A node of another group. */
     uint32_t partner = (other - 1) / 2 * 4 + 3 - other;
     uint64_t began = fc_fc->now;
     failure_slow[president] = slow_ms;
@@ -398,7 +398,7 @@ static void small_steps(uint32_t steps)
     }
 }
 
-/* Of those that live, 0 = nobody has. */
+/* Finds a node that lives and has fenced another one; 0 = nobody has. */
 static uint32_t one_that_has_fenced(void)
 {
     for (uint32_t id = 1; id <= failure_nodes_all; id++) {

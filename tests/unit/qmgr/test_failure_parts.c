@@ -46,7 +46,7 @@ static void all_bipartitions(uint32_t nodes, uint32_t replicas, uint32_t ranks)
 static const struct half_case {
     uint32_t ranks; /* Bits: which of the arbitrators have a rank. */
     const char *views;
-    const char *lives; /* For each half: L lives, . stops; ? one of the two. */
+    const char *lives; /* Fate of each half: L lives, . stops; ? one of the two. */
 } half_cases[] = {
     {1, "1.", "L."}, {1, ".1", ".L"}, {1, "11", "??"}, {1, "..", ".."},
     {2, "2.", "L."}, {2, ".2", ".L"}, {2, "22", "??"}, {2, "..", ".."},

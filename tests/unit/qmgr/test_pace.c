@@ -16,10 +16,12 @@
 #define FOUND_MS  5000u
 #define WELL_MS   9000u
 
-static uint32_t every[NODES_MAX];        /* 0 = it does not run. */
-static uint32_t told[NODES_MAX][2];      /* NODE_PACE_REP that each NDBCNTR got: 0s and 1s. */
-static uint32_t told_node[NODES_MAX];    /* Of the last one. */
-static uint32_t stall_from, stall_every; /* All nodes, for 50 ms. */
+static uint32_t every[NODES_MAX];   /* 0 = it does not run. */
+static uint32_t told[NODES_MAX][2]; /* NODE_PACE_REP that each NDBCNTR got: 0s and 1s. */
+/* The node in the last NODE_PACE_REP that each NDBCNTR got. */
+static uint32_t told_node[NODES_MAX];
+/* From when on, and how often, all nodes stall for 50 ms; 0 = never. */
+static uint32_t stall_from, stall_every;
 
 static void see(void *context, uint32_t thread_no, const uint32_t *words)
 {
@@ -200,7 +202,8 @@ static void test_the_other_one_is_lost(void **state)
     assert_told(3, 1, 1);
 }
 
-/* Of two: nobody is left to compare with, whoever leads. Later it begins as a node like others. */
+/* In a pair nobody is left to compare with, whoever leads. Later it begins as a node like
+   others. */
 static void test_it_is_left_alone(void **state)
 {
     (void)state;

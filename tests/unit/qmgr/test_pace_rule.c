@@ -15,10 +15,10 @@ struct table {
     const char *what;
     uint32_t nodes;
     uint32_t inside[NODES_MAX]; /* By index; node ids from 1. */
-    uint32_t way[NODES_MAX];    /* Added to the reach in both directions. */
-    uint32_t slow;              /* Already, as bits; node 1 is bit 0. */
-    uint32_t silent;            /* Their rows are not there. */
-    uint32_t over;              /* Must come out. */
+    uint32_t way[NODES_MAX];    /* What is added to the reach in both directions. */
+    uint32_t slow;              /* Nodes that are slow already, as bits; node 1 is bit 0. */
+    uint32_t silent;            /* Nodes whose rows are not there, as bits. */
+    uint32_t over;              /* What must come out. */
 };
 
 static struct pace_map map;

@@ -30,7 +30,7 @@ struct fake {
     uint32_t epoch[256];
     uint32_t closed;    /* Peer whose link the core wanted closed. */
     bool full;          /* Refuses to send. */
-    uint32_t full_peer; /* The same for one node. */
+    uint32_t full_peer; /* The node that it refuses to send to. */
     uint32_t room;      /* Words that it takes before it is full; 0 = any number. */
     bool crowded;
     bool copied; /* The table has two copy fragments, of partitions 0 and 1. */

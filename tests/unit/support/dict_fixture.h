@@ -22,16 +22,16 @@
 /* Stands for TC, LQH, DIH, QMGR, CMVMI and NDBCNTR. */
 struct actor {
     struct block block;
-    uint32_t answers[1024]; /* By GSN. */
+    uint32_t answers[1024]; /* Answers that came, by GSN. */
     uint32_t file;
-    uint32_t error;  /* Of the last CREATE_TABLE_REF. */
+    uint32_t error;  /* Error of the last CREATE_TABLE_REF. */
     uint32_t refuse; /* Table id that is not added. */
-    uint32_t full;   /* So many questions for what is durable find no record; */
-    bool hold;       /* they are not answered. */
+    uint32_t full;   /* So many questions for what is durable find no record. */
+    bool hold;       /* Questions for what is durable are not answered. */
     struct schema_info_conf info;
     uint8_t state[TABLES + 1]; /* 0 none, 1 added, 2 online, 3 dropping. */
-    uint32_t nodes;            /* In the last distribution, as bits; those that are there. */
-    uint32_t absent;           /* The others. */
+    uint32_t nodes;            /* Nodes in the last distribution that are there, as bits. */
+    uint32_t absent;           /* The other nodes in it, as bits. */
     uint32_t copied;           /* Tables that were copied. */
     uint32_t sources;          /* Nodes that they were to be copied from, as bits. */
 };
@@ -39,7 +39,7 @@ struct actor {
 struct dict_world {
     struct sim_world *world;
     uint32_t count;   /* Nodes. */
-    uint32_t members; /* Bits; of the next start. */
+    uint32_t members; /* Members of the next start, as bits. */
 };
 
 extern struct dict_world dw;
@@ -76,14 +76,14 @@ bool dw_create_unique(uint32_t name);
 
 /* The ways in which tables and unique indexes do not name each other. */
 enum misfit {
-    MISFIT_OTHER_TABLE, /* The index is another table's, which has none, */
-    MISFIT_NO_TABLE,    /* of none that is there, */
-    MISFIT_ITSELF,      /* its own. */
-    MISFIT_VERSION,     /* Of another table with that number. */
-    MISFIT_ROWS,        /* Not as the table's definition makes it. */
-    MISFIT_OTHER_INDEX, /* The table's index is a table that is none, */
-    MISFIT_NO_INDEX,    /* is not there, */
-    MISFIT_TWICE,       /* is the one that another is already. */
+    MISFIT_OTHER_TABLE, /* The index names another table, which has no index. */
+    MISFIT_NO_TABLE,    /* The index names a table that is not there. */
+    MISFIT_ITSELF,      /* The index names itself as its table. */
+    MISFIT_VERSION,     /* The index names another version of its table. */
+    MISFIT_ROWS,        /* The index is not as its table's definition makes it. */
+    MISFIT_OTHER_INDEX, /* The table names a table that is no index. */
+    MISFIT_NO_INDEX,    /* The table names an index that is not there. */
+    MISFIT_TWICE,       /* The table names one index twice. */
     MISFITS
 };
 

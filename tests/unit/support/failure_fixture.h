@@ -55,7 +55,7 @@ uint32_t failure_members_of(uint32_t id);
 
 /* F1 by the numbers and sets that stand at the end; the way there is in `seen`. */
 extern struct seen failure_seen[FC_NODES];
-extern bool failure_asleep[FC_NODES];   /* As after SIGSTOP. */
+extern bool failure_asleep[FC_NODES];   /* The node is asleep, as after SIGSTOP. */
 extern uint32_t failure_slow[FC_NODES]; /* One turn in so many ms; 0: as many as it wants. */
 bool failure_run_node(uint32_t id);
 void failure_look(void);

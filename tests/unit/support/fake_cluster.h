@@ -39,12 +39,12 @@ struct fc_node {
     uint32_t stop_flags;
     uint32_t exit_code;
     char failure[256];
-    char damaged[500];          /* Its last log line with that word. */
+    char damaged[500];          /* The node's last log line with the word "damaged". */
     uint32_t watched;           /* Log lines with the cluster's `watch` in them. */
     struct fc_signal *received; /* Clients: in order. */
 };
 
-struct fc_link {    /* From one node to another. */
+struct fc_link {    /* A link from one node to another. */
     uint32_t epoch; /* 0 = down. */
     bool cut;
     bool stalled; /* Up, but nothing arrives. */
@@ -65,7 +65,7 @@ struct fake_cluster {
     uint64_t seed;
     jmp_buf on_fail;
     uint32_t verbose;
-    const char *watch; /* Or NULL. */
+    const char *watch; /* What log lines are counted for; NULL: nothing. */
     /* May change what is about to arrive at a data node; the words stay whole signals. NULL: nobody
      * does. */
     void (*tamper)(struct fake_cluster *fc, uint32_t from, uint32_t to, uint32_t *words,

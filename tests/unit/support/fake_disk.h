@@ -23,7 +23,7 @@ struct fake_disk {
 
 extern struct fake_disk fake_disks[FC_NODES];
 extern uint32_t fake_disk_error;        /* enum io_error of the next writes. */
-extern uint32_t fake_disk_error_remove; /* The same of the next removals. */
+extern uint32_t fake_disk_error_remove; /* enum io_error of the next removals. */
 extern bool fake_disk_hold;             /* Writes are not answered. */
 /* This node's system files are not written any more after so many writes of them. */
 extern uint32_t fake_disk_held_node;

@@ -16,7 +16,7 @@ struct fake_host {
     char failure_text[256];
     uint32_t sent[FAKE_SENT_MAX]; /* Words handed over, all peers. */
     uint32_t sent_words;
-    uint32_t sent_peer; /* Of the last call. */
+    uint32_t sent_peer; /* Peer of the last call. */
     uint32_t closed_peer;
     char close_reason[256];
     uint32_t stopped;

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/support/fake_step.h"
 
-#define FC_STEPS_MAX 20000u /* In which a protocol surely comes to rest. */
+#define FC_STEPS_MAX 20000u /* Steps in which a protocol surely comes to rest. */
 uint32_t fc_run_one(struct fake_cluster *fc, uint32_t id)
 {
     struct node *node = fc->node[id].node;

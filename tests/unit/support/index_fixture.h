@@ -7,8 +7,8 @@
 
 #define FRAGMENTS 4u
 #define ROWS      600u
-#define VALUES    97u /* Of v: several rows have the same one. */
-#define RANGES    45u /* In a scan, at most; their numbers are NUMBER apart. */
+#define VALUES    97u /* Values of v: several rows have the same one. */
+#define RANGES    45u /* Ranges of a scan, at most; their numbers are NUMBER apart. */
 #define NUMBER    5u
 extern uint32_t index_value[ROWS]; /* v of each row, as committed. */
 int index_start(void **state);
@@ -18,16 +18,16 @@ struct scan {
     struct trx trx;
     bool descending;
     bool ranged;  /* Rows tell their range. */
-    bool several; /* They do not, but there are several ones. */
+    bool several; /* Rows do not tell their range, but there are several ranges. */
     uint32_t told;
     uint32_t got;
     uint32_t error;
     bool end;
     uint32_t seen[ROWS];
-    uint32_t seen_in[ROWS][RANGES]; /* The same by the place of the range. */
+    uint32_t seen_in[ROWS][RANGES]; /* How often each row was seen in each range, by its place. */
     uint32_t last[FRAGMENTS];       /* 1 + v of the last row, and its range. */
     uint32_t last_range[FRAGMENTS];
-    uint32_t fragments; /* Those that have reported their end. */
+    uint32_t fragments; /* Fragments that have reported their end. */
     uint32_t more[FRAGMENTS];
     uint32_t more_count;
 };

@@ -13,7 +13,7 @@ struct mc_script {
     bool
         exact; /* Every call gets a copy of what is there, so that the sanitizer sees any excess. */
     bool silent; /* No transcript. */
-    /* What came of it: */
+    /* The members from here on say what came of it. */
     struct mc_output transcript; /* A line for each request, and for the end of the connection. */
     uint32_t requests;
     uint32_t left; /* Bytes that were not taken. */

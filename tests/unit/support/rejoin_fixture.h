@@ -24,7 +24,7 @@
 
 struct fake_dict {
     struct block block;
-    struct node_mask locked; /* For these nodes. */
+    struct node_mask locked; /* Nodes that it is locked for. */
     uint32_t locks;
     uint32_t restarts;
     uint32_t online;
@@ -46,9 +46,9 @@ void rejoin_dict_drained(struct fake_dict *dict);
 
 /* --- Checkpoints that are written at once, or when the test says so. --- */
 
-extern uint32_t rejoin_hold_checkpoint; /* Of this node. */
-extern uint32_t rejoin_fail_checkpoint; /* The same. */
-extern uint32_t rejoin_checkpoints;     /* That any node has begun with. */
+extern uint32_t rejoin_hold_checkpoint; /* The node whose checkpoints are held; 0 = none. */
+extern uint32_t rejoin_fail_checkpoint; /* The node whose checkpoints fail; 0 = none. */
+extern uint32_t rejoin_checkpoints;     /* Checkpoints that any node has begun with. */
 extern uint32_t rejoin_checkpoint_mbytes;
 
 /* --- Nodes. --- */
@@ -71,7 +71,7 @@ void rejoin_check_whole(uint32_t nodes);
 
 /* --- Steps. --- */
 
-extern uint32_t rejoin_cursor; /* Which step is next. */
+extern uint32_t rejoin_cursor; /* The step that is next. */
 void rejoin_one_step(uint32_t nodes);
 
 /* Whoever is dead comes back as a new process, until all are started. */

@@ -23,7 +23,7 @@
 #include "signals/trix.h"
 #include "tests/unit/support/kvt_table.h"
 
-#define W_NODES    4u  /* At most. */
+#define W_NODES    4u  /* Nodes, at most. */
 #define CLIENT     10u /* Two client nodes. */
 #define CLIENT_TWO 11u
 #define EPOCH      1u
@@ -52,13 +52,13 @@ struct world_options {
     uint32_t nodes;
     uint32_t replicas; /* 0: as many as nodes. */
     uint32_t fragments;
-    void (*tune)(struct node_config *config); /* Or NULL. */
+    void (*tune)(struct node_config *config); /* Changes the configuration; NULL: nobody does. */
     void (*more_blocks)(
         struct thread *thread); /* Or NULL; makes blocks that need no READ_CONFIG_REQ. */
 };
 
 struct world {
-    struct wnode n[W_NODES + 1]; /* From 1. */
+    struct wnode n[W_NODES + 1]; /* By node id, from 1. */
     struct world_options options;
     uint32_t nodes;
     uint64_t now;
@@ -67,9 +67,10 @@ struct world {
     uint32_t closed_peer;
     uint32_t fragments;
     uint32_t replicas;
-    bool indexed;        /* Tables that are made from now on have an ordered index over v and k. */
-    bool unique;         /* They have a unique index over v, which is table W_INDEX. */
-    uint32_t partitions; /* Not 0: so many, the other fragments are copies of them: dict.h. */
+    bool indexed; /* Tables that are made from now on have an ordered index over v and k. */
+    bool unique;  /* Such tables have a unique index over v, which is table W_INDEX. */
+    /* So many partitions, if not 0; the other fragments are their copies: dict.h. */
+    uint32_t partitions;
     uint32_t transid_next;
     bool dead[W_NODES + 1];
 };
@@ -92,8 +93,8 @@ struct driver {
     uint32_t holds;        /* ORDER_HOLD_CONF: its number */
     uint32_t uniques;      /* LOCAL_UNIQUE_CONF */
     uint32_t unique_error; /* LOCAL_UNIQUE_REF */
-    uint32_t filled;       /* BUILD_INDX_CONF: */
-    uint32_t filled_rows;  /* so many; or BUILD_INDX_REP. */
+    uint32_t filled;       /* BUILD_INDX_CONFs that came. */
+    uint32_t filled_rows;  /* Rows in the last BUILD_INDX_CONF or BUILD_INDX_REP. */
     uint32_t fill_total;
     uint32_t fill_error; /* BUILD_INDX_REF */
 };

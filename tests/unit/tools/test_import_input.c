@@ -17,7 +17,7 @@
 #define ROWS 1000u
 
 static char path[] = "/tmp/test_import_input.XXXXXX";
-static uint64_t end_of[ROWS + 1]; /* Of so many rows. */
+static uint64_t end_of[ROWS + 1]; /* Where the first 0, 1, 2, ... rows end. */
 
 static struct csv_format format = {
     .field_end = ",", .field_end_size = 1, .line_end = "\n", .line_end_size = 1};

@@ -228,8 +228,8 @@ static void distances_are_those_of_slips(void **unused)
     (void)unused;
     assert_int_equal(console_distance("show", "SHOW"), 0);
     assert_int_equal(console_distance("sh", "SHOW"), 1);
-    assert_int_equal(console_distance("shwo", "SHOW"), 2); /* Swapped, */
-    assert_int_equal(console_distance("shw", "SHOW"), 2);  /* too few, */
+    assert_int_equal(console_distance("shwo", "SHOW"), 2); /* Two letters are swapped. */
+    assert_int_equal(console_distance("shw", "SHOW"), 2);  /* A letter is missing. */
     assert_int_equal(console_distance("shoow", "SHOW"), 2);
     assert_int_equal(console_distance("shaw", "SHOW"), 2);
     assert_int_equal(console_distance("shutdwno", "SHUTDOWN"), 4);

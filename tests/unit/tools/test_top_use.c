@@ -91,8 +91,8 @@ static void test_shown(void **state)
     assert_int_equal(top_shown(&top, 1, 3), 0);
 }
 
-/* Of a new process that has lived longer than the former one had nothing goes backward: its clock
- * is behind. */
+/* Nothing goes backward when a new process has lived longer than the former one had: its clock is
+   behind. */
 static void test_restarted_long_ago(void **state)
 {
     (void)state;

@@ -21,7 +21,7 @@ struct side {
     struct transporter *t;
     uint32_t node;
     uint32_t peer_node;
-    uint32_t epoch; /* Of the link that is up. */
+    uint32_t epoch; /* Epoch of the link that is up. */
     uint32_t epoch_before;
     uint32_t ups;
     uint32_t downs;

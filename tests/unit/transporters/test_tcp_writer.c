@@ -47,7 +47,7 @@ static bool writers;
 static atomic_uint stop_sending, stop_threads;
 static atomic_uint epoch_of[PEERS + 1], level_of[PEERS + 1], close_wish[PEERS + 1];
 static atomic_uint ups, downs, rises;
-static atomic_ullong arrived; /* At the node. */
+static atomic_ullong arrived; /* Signals that arrived at the node. */
 static uint32_t node_expects[PEERS + 1];
 static struct sent sent[SENDERS][PEERS + 1];
 static int node_port;
