@@ -27,7 +27,7 @@ static void need(bool good, const char *what)
     exit(1);
 }
 
-/* 241: the table is another one; 284: there is none of that number. */
+/* ERR_SCHEMA_VERSION: the table is another one; ERR_UNKNOWN_TABLE_TC: no table has that number. */
 static void refused(int result, const char *what)
 {
     int32_t code = result == 0 ? 0 : ndb_error(ndb)->code;

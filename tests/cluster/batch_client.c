@@ -85,7 +85,7 @@ static struct ndb_transaction *insert_all(struct client *client)
     return t;
 }
 
-/* Of the mixed batch: what a row has after it; 0: it is gone. */
+/* What a row has after the mixed batch; 0: it is gone. */
 static uint32_t value_after(uint32_t key)
 {
     if (key % 7 == 3) return 0;

@@ -40,7 +40,7 @@ struct account {
     int64_t balance;
 };
 
-struct line { /* Of the journal. */
+struct line { /* A line of the journal. */
     uint64_t id;
     uint32_t from;
     uint32_t to;
@@ -66,7 +66,7 @@ struct worker {
     pthread_t thread;
     uint8_t *fate; /* enum fate of each transfer. */
     uint32_t transfers;
-    uint64_t counts[4]; /* By enum fate. */
+    uint64_t counts[4]; /* Transfers by enum fate. */
     uint64_t asked[4];  /* What the cluster said of those that were unknown first. */
     uint64_t retries;
     double longest_s;
@@ -91,7 +91,7 @@ static struct {
     const char *database;
     bool strict;
     atomic_bool stop;
-    pthread_mutex_t lock; /* Of the next two. */
+    pthread_mutex_t lock; /* Guards the next three. */
     double last_s;
     double gap_s;
     double gap_at_s;

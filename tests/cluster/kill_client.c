@@ -267,10 +267,10 @@ struct attempt {
     bool disk;
     uint64_t version;
     uint64_t gci;  /* NO_ACK: unknown outcome. */
-    uint32_t next; /* Of the group, newer; 0 = none. */
+    uint32_t next; /* The newer attempt of the same group; 0 = none. */
 };
 
-static struct attempt *attempts; /* From 1 on; those of a group in their order. */
+static struct attempt *attempts; /* From number 1 on; those of a group in their order. */
 static uint32_t attempt_count;
 static uint32_t first_of[GROUPS];
 static uint32_t last_of[GROUPS];

@@ -22,7 +22,7 @@
 
 #define ROUTES_MAX 64u
 #define CHUNK      65536u
-#define HELD_MAX   262144u /* Then the sender has to wait: its socket fills up. */
+#define HELD_MAX   262144u /* Bytes with which the sender has to wait: its socket fills up. */
 #define TICK_MS    2u
 #define BACKLOG    16
 
@@ -45,7 +45,7 @@ struct way { /* What is read at one end and written at the other. */
     bool told;
 };
 
-struct pair { /* Of connections: end 0 is the connector's, end 1 the acceptor's. */
+struct pair { /* Two connections: end 0 is the connector's, end 1 the acceptor's. */
     struct pair *next;
     struct route *route;
     uv_tcp_t end[2];

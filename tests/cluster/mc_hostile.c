@@ -29,11 +29,11 @@
 #include "tests/cluster/mc_hostile_gen.h"
 
 #define SESSIONS      32u
-#define REQUESTS_MOST 16u  /* Of a pipeline. */
-#define PIPELINES     12u  /* Of a session. */
+#define REQUESTS_MOST 16u  /* Requests of a pipeline, at most. */
+#define PIPELINES     12u  /* Pipelines of a session. */
 #define MARKER_LINES  14u  /* Each of two kinds: hardly one pipeline's marker is another one's. */
 #define MARKER_TRIES  3u   /* The end of a pipeline may swallow some. */
-#define DEADLINE_S    120u /* Without anything happening. */
+#define DEADLINE_S    120u /* Seconds without anything happening. */
 #define QUIET_S       0.005
 #define TAIL_BYTES    1024u
 #define VALUE_MOST    (1024u * 1024u) /* The server's -I. */

@@ -64,7 +64,8 @@ static uint32_t key_of(struct rng *rng, char *key)
     }
     const char *prefix = PICK(rng, prefixes);
     if (kind == 1) return (uint32_t)sprintf(key, "%sschl\xc3\xbcssel", prefix);
-    if (kind < 10) return (uint32_t)sprintf(key, "%s%u", prefix, below(rng, 20)); /* Numbers: t: */
+    /* Keys of t: are numbers. */
+    if (kind < 10) return (uint32_t)sprintf(key, "%s%u", prefix, below(rng, 20));
     return (uint32_t)sprintf(key, "%skey%u", prefix, below(rng, 20));
 }
 
@@ -398,7 +399,8 @@ static void splice(struct damaged *damaged)
     free(other.bytes);
 }
 
-/* Of text a word of digits, of binary a field of the header or extras. */
+/* Changes a word of digits of a text request, or a field of the header or extras of a binary
+   one. */
 static void odd_number(struct damaged *damaged)
 {
     static const char *const words[] = {"-1",

@@ -312,7 +312,7 @@ static enum mc_status touch(struct client *client, const struct mc_container *c,
     return status;
 }
 
-/* Of a container whose value is "e\te\t1", and whose keys are numbers. */
+/* The container's value is "e\te\t1", and its keys are numbers. */
 static void check_expiry(struct client *client, const struct mc_container *c)
 {
     struct mc_request request = request_of(MC_GET, "5");

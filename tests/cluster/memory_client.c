@@ -25,7 +25,7 @@
 #define ROWS_MAX  400000u
 #define DRY_MAX   12u /* Batches without a row that fits: it is full. */
 #define TRIES_MAX 3000u
-#define TAKEN     (-1) /* In place of a code: it has been looked at. */
+#define TAKEN     (-1) /* The place of a code that has been looked at. */
 
 struct row {
     uint32_t id;

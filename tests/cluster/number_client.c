@@ -21,7 +21,8 @@
 #include <ndb/ndb.h>
 
 #define THREADS_MAX 16u
-#define PAUSE_NS    300000L /* Between two numbers: the sum of all is still some hundred thousand. */
+/* Pause between two numbers: the sum of all is still some hundred thousand. */
+#define PAUSE_NS 300000L
 
 static struct ndb_cluster_connection *connection;
 

@@ -298,7 +298,7 @@ struct hammer {
     pthread_t thread;
     double seconds;
     uint64_t good, unknown, failed;
-    int32_t last_code; /* Of the failed ones. */
+    int32_t last_code; /* Code of the last failed one. */
     uint32_t values;
     int64_t *value;
 };

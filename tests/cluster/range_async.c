@@ -15,9 +15,9 @@ struct crowd {
     struct client client;
     uint32_t index;
     uint32_t left;     /* Scans to be begun. */
-    uint32_t finished; /* To the end. */
-    uint32_t closed;   /* Before it. */
-    uint32_t failed;   /* By temporary errors. */
+    uint32_t finished; /* Scans that were read to their end. */
+    uint32_t closed;   /* Scans that were closed before it. */
+    uint32_t failed;   /* Scans that failed by temporary errors. */
     bool moving;       /* Rows with an even id move, and whole tables are read. */
     uint64_t random;
 };

@@ -21,7 +21,7 @@ struct client {
 };
 
 extern struct ndb_cluster_connection *connection;
-extern struct row rows[ROWS]; /* Of table `ranged`. */
+extern struct row rows[ROWS]; /* Rows of table `ranged`. */
 
 _Noreturn void die(const char *what, const ndb_error_t *error);
 void want(const char *what, int64_t is, int64_t should);

@@ -17,7 +17,7 @@ struct way {
     enum ndb_lock_mode lock;
 };
 
-/* Of by_number; a client's batch of keys, with overlaps. */
+/* Ranges of the index by_number; a client's batch of keys, with overlaps. */
 static void parts_make(const struct client *client, const struct part *part, uint32_t count,
                        const struct way *way, struct ndb_index_range *ranges)
 {

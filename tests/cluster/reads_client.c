@@ -29,7 +29,7 @@ struct client {
     ndb_t *ndb;
     struct ndb_table *table;
     struct ndb_record *record;
-    uint32_t calls; /* That have ended. */
+    uint32_t calls; /* Calls that have ended. */
 };
 
 static _Noreturn void die(const char *what, const ndb_error_t *error)

@@ -5,7 +5,7 @@
 #include <time.h>
 #include <ndb/ndb.h>
 
-#define SCHEMA_LIMIT_S 60 /* For all changes that a client makes before it begins its work. */
+#define SCHEMA_LIMIT_S 60 /* Limit for all changes that a client makes before it begins its work. */
 
 #define SCHEMA_KEPT_OFF 711
 

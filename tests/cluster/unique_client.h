@@ -7,7 +7,7 @@
 #define DUPLICATE 893
 #define NO_ROW    626
 
-/* Of table `people`. */
+/* A row of table `people`. */
 struct row {
     uint32_t id;
     char email[64];
@@ -22,11 +22,12 @@ struct client {
     struct ndb_record *record;
     struct ndb_record *by_email;
     struct ndb_record *by_ab;
-    struct ndb_record *later; /* By an index that comes and goes; NULL: the table has none. */
+    /* Finds rows by an index that comes and goes; NULL: the table has none. */
+    struct ndb_record *later;
 };
 
 extern struct ndb_cluster_connection *connection;
-extern uint32_t row_count; /* Of the table; there are a quarter more emails than rows. */
+extern uint32_t row_count; /* Rows of the table; there are a quarter more emails than rows. */
 
 _Noreturn void die(const char *what, const ndb_error_t *error);
 void want(const char *what, int64_t is, int64_t should);

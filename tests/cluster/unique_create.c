@@ -89,7 +89,7 @@ static void check_names(struct client *client)
 /* Two of all rows have one key; then none; then an index refuses that there are. */
 static void check_one_duplicate(struct client *client)
 {
-    struct client before; /* Does not know the index. */
+    struct client before; /* This client does not know the index. */
     struct row row = row_of(7, 7);
     put_a(client, 7, 5);
     want("two rows have one key", create_index(client->ndb, LATER), DUPLICATE);

@@ -28,7 +28,7 @@ struct harness_peer {
     bool closing; /* The node wants it closed. */
     bool started; /* The node has told a client that it is started. */
     char reason[200];
-    uint32_t *words; /* From the node. */
+    uint32_t *words; /* Words from the node. */
     uint32_t used;
     uint32_t size;
 };

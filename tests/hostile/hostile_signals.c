@@ -43,7 +43,7 @@ struct attack {
     bool data;
     uint64_t seed;
     uint64_t sent;
-    uint64_t answers[256]; /* By signal: shows that the attack gets somewhere. */
+    uint64_t answers[256]; /* Answers by signal: they show that the attack gets somewhere. */
     uint64_t errors[1024]; /* Refused operations by error number. */
     uint32_t last[64];     /* The beginning of the last signal. */
     char why[400];

@@ -275,7 +275,8 @@ static uint32_t put_read(struct gen *gen, uint32_t *words)
 
 /* --- Changes of tables. --- */
 
-/* Of few names, so that they meet each other, or of none that can be. Returns its size. */
+/* Puts one of few names, so that they meet each other, or a text that no name can be. Returns its
+ * size. */
 static uint32_t put_text(struct gen *gen, char *to)
 {
     struct rng *rng = &gen->rng;
