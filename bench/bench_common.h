@@ -56,7 +56,7 @@ static inline void make_key(char *key, uint32_t number)
 
 /* One option of a command line; exactly one of the pointers says where its value goes. */
 struct bench_option {
-    const char *name; /* Without --. */
+    const char *name; /* The name without --. */
     int letter;
     const char *argument; /* What --help calls it; NULL for a flag. */
     const char *help;
@@ -64,7 +64,7 @@ struct bench_option {
     const char **text;
     double *seconds;
     uint32_t *number;
-    uint32_t min, max; /* Of the number. */
+    uint32_t min, max; /* Bounds of `number`. */
 };
 
 /* Reads the command line. At most `arguments_max` words without -- go to `arguments`, the others

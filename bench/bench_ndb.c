@@ -49,9 +49,9 @@ struct bench {
 
 /* What an application does about temporary errors: the same again, see refused(). */
 struct again {
-    uint64_t retries;  /* In the whole run. */
+    uint64_t retries;  /* Calls that were made again, in the whole run. */
     double until;      /* 0, or the call under way was refused and is given up then. */
-    uint32_t pause_us; /* Before it is made again. */
+    uint32_t pause_us; /* Pause before the call is made again. */
 };
 
 struct worker {
@@ -63,9 +63,9 @@ struct worker {
     pthread_t thread;
     ndb_t *ndb;
     struct ndb_record *record;
-    uint32_t timeout_ms; /* Of calls of many rows; 0 is the connection's. */
+    uint32_t timeout_ms; /* Timeout of calls of many rows; 0: that of the connection. */
     char *rows;          /* `batch` of them. */
-    int32_t *codes;      /* Of each row. */
+    int32_t *codes;      /* The code of each row. */
     uint64_t random;
     struct again again;
 };
@@ -99,8 +99,8 @@ static void die(const char *what, const ndb_error_t *error)
 
 /*
  * Temporary errors are a part of every application's life: two transactions that lock rows in each
- * other's way end by 266, and so may whoever stands behind them. Nothing has happened then; returns
- * when the call may be made again, and counts it. Any other error ends the run.
+ * other's way end by a lock timeout, and so may whoever stands behind them. Nothing has happened
+ * then; returns when the call may be made again, and counts it. Any other error ends the run.
  */
 static void refused(struct worker *worker, const char *what, const ndb_error_t *error)
 {

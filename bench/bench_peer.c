@@ -53,7 +53,7 @@ struct connection {
     char *in;
     size_t in_size;
     double sent_at;
-    double due; /* With a rate: when the next batch begins, if `idle`. */
+    double due; /* When the next batch begins, with a rate and if `idle`. */
     bool idle;
 };
 

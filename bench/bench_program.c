@@ -121,7 +121,7 @@ static struct ndb_program *add_one(struct session *s)
 struct increment {
     struct session *session;
     const struct ndb_program *program;
-    struct row row; /* Its key. */
+    struct row row; /* The row with its key. */
     struct row now;
 };
 
@@ -174,7 +174,7 @@ static void *increment_main(void *argument)
     return NULL;
 }
 
-/* Of the counters that are incremented. */
+/* The sum of the counters that are incremented. */
 static int64_t sum(const struct bench *bench)
 {
     struct session s = session_open(bench);

@@ -44,7 +44,7 @@ static struct {
     struct job *jobs;
     struct row *rows;
     uint32_t count;
-    uint32_t failed; /* Of what must not fail. */
+    uint32_t failed; /* Operations that failed and must not. */
 } takeover = {.count = 10000};
 
 static _Noreturn void die(const char *what, const ndb_error_t *error)

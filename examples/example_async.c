@@ -3,7 +3,7 @@
 #include "example_common.h"
 
 #define ROWS   1000u
-#define WINDOW 100u /* In flight at most. */
+#define WINDOW 100u /* Calls in flight, at most. */
 
 struct work {
     uint32_t good;

@@ -20,7 +20,7 @@
 #define INDEX      "by_section"
 #define COUNTER    "example_index_counter" /* Nobody else's. */
 #define THREADS    4u
-#define INCREMENTS 250u /* By each of them. */
+#define INCREMENTS 250u /* Increments by each thread. */
 #define SHOWN      5u
 
 /* A row as this program wants it. */
@@ -153,7 +153,7 @@ static void make_index(ndb_t *ndb)
 {
     struct user user = {.changes = 0};
     struct sigaction former[ENDS];
-    (void)ndb_index_drop(ndb, "package", INDEX, 0); /* Of an earlier run. */
+    (void)ndb_index_drop(ndb, "package", INDEX, 0); /* An earlier run may have left it. */
     delay_end(former);
     if (pthread_create(&user.thread, NULL, use_table, &user) != 0) wrong("no thread");
     while (atomic_load(&user.changes) == 0)
@@ -233,7 +233,7 @@ static const struct ndb_field counter_fields[] = {
 struct worker {
     pthread_t thread;
     uint32_t shared; /* The row that all increment. */
-    uint64_t number; /* Of a row of its own. */
+    uint64_t number; /* Number of the row that is its own. */
 };
 
 /* Takes a number of the table and inserts a row with it. */
@@ -268,7 +268,7 @@ static void *increment(void *context)
 
 static void make_counters(ndb_t *ndb)
 {
-    (void)ndb_table_drop(ndb, COUNTER, 0); /* Of an earlier run. */
+    (void)ndb_table_drop(ndb, COUNTER, 0); /* An earlier run may have left it. */
     if (ndb_table_create(ndb,
                          "CREATE TABLE " COUNTER " (id INT UNSIGNED AUTO_INCREMENT PRIMARY KEY, "
                          "value BIGINT NOT NULL)",

@@ -187,7 +187,7 @@ static int look_up(struct tour *tour)
         memcpy(libc.architecture, tour->keys[i].architecture, sizeof(libc.architecture));
         if (ndb_read_row(tour->ndb, tour->package, &libc, 0) == 0) {
             package = libc;
-        } else if (ndb_error(tour->ndb)->code != 626) { /* 626: no such row */
+        } else if (ndb_error(tour->ndb)->code != 626) { /* There is no such row. */
             return failed("lookup", ndb_error(tour->ndb));
         }
         break;

@@ -48,7 +48,7 @@ static const struct without_effect foreign[] = {
 
 struct section {
     enum config_kind kind;
-    const char *head; /* As in a file. */
+    const char *head; /* The name of the section as in a file. */
     const char *what;
 };
 

@@ -98,9 +98,9 @@ static char *comment_content(const char *comment, size_t length)
 
 struct reader {
     struct header *header;
-    struct item *item;   /* To which the next declaration belongs, NULL: to a new one. */
-    bool before_pragma;  /* What stands there is about the whole file. */
-    bool in_c_plus_plus; /* Between #ifdef __cplusplus and #endif. */
+    struct item *item;   /* The item to which the next declaration belongs; NULL: a new one. */
+    bool before_pragma;  /* A comment that comes now is about the whole file. */
+    bool in_c_plus_plus; /* The reader is between #ifdef __cplusplus and #endif. */
 };
 
 static struct item *item_new(struct reader *r)

@@ -10,13 +10,14 @@ enum declaration_kind { DECLARES_FUNCTION, DECLARES_TYPE, DECLARES_CALLBACK, DEC
 struct declaration {
     enum declaration_kind kind;
     char *name; /* "ndb_open", "struct ndb_field", "ndb_callback", "NDB_FIELD" */
-    char *text; /* As it stands, with the comments inside; a macro without its body's lines. */
+    /* The text as it stands, with the comments inside; a macro without the lines of its body. */
+    char *text;
 };
 
 /* A comment and the declarations right behind it, which it is about. */
 #define ITEM_DECLARATIONS 16
 struct item {
-    char *comment; /* Without its frame; indentation is kept. NULL: none. */
+    char *comment; /* The comment without its frame; indentation is kept. NULL: none. */
     struct declaration declarations[ITEM_DECLARATIONS];
     size_t count;
 };

@@ -15,7 +15,7 @@ struct member {
 };
 
 struct members {
-    const char *type; /* For messages. */
+    const char *type; /* Name of the type, for messages. */
     struct member at[MEMBERS];
     size_t count;
 };
@@ -54,7 +54,7 @@ static size_t code_length(const char *c, char separator)
 /* Fills `members` with what stands between the braces; behind the closing one. */
 static const char *members_read(struct members *members, const char *c, char separator)
 {
-    struct member *last = NULL; /* On this line. */
+    struct member *last = NULL; /* The last member on this line. */
     char *pending = NULL;       /* A comment about the member to come. */
 
     while (*c != '}') {
