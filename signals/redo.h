@@ -62,7 +62,7 @@ SIGNAL_STRUCT(redo_status_req, 1);
 #define REDO_STATUS_HINT 0xFFFFFFFFu /* To DIH, not asked for: operations are being held back. */
 struct redo_status_conf {
     uint32_t sender_data;
-    uint32_t state;       /* enum redo_state of blocks/dblqh/redo_log.h; 0 = closed, or diskless. */
+    uint32_t state;       /* enum redo_state of redo_log.h; 0 = closed, or diskless. */
     uint32_t percent;     /* Percent of opening or replaying that is done. */
     uint32_t fill;        /* Percent of the files that is in use. */
     uint32_t files;       /* Files of the log. */
