@@ -85,6 +85,11 @@ static const char *const header_names[] = {"ndb.h", "program.h", "mgm.h"};
 #define HEADERS (sizeof(header_names) / sizeof(header_names[0]))
 static struct header headers[HEADERS];
 
+/* The parts of the first one, in the order in which it includes them. */
+static const char *const parts[] = {"base.h",  "error.h",  "connection.h",  "dictionary.h",
+                                    "value.h", "record.h", "transaction.h", "row.h",
+                                    "async.h", "scan.h"};
+
 static const struct page *page_of_section(const struct header *header,
                                           const struct section *section)
 {
@@ -339,6 +344,8 @@ int main(int argc, char **argv)
     }
     for (size_t h = 0; h < HEADERS; h++)
         header_read(&headers[h], argv[1], header_names[h]);
+    for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++)
+        header_part_read(&headers[0], argv[1], parts[p]);
     for (size_t h = 0; h < HEADERS; h++) {
         for (size_t s = 0; s < headers[h].count; s++)
             page_print(&headers[h], &headers[h].sections[s], argv[2]);

@@ -100,6 +100,7 @@ struct reader {
     struct header *header;
     struct item *item;   /* The item to which the next declaration belongs; NULL: a new one. */
     bool before_pragma;  /* A comment that comes now is about the whole file. */
+    bool is_part;        /* Of a header: what the file says of itself is not for the manual. */
     bool in_c_plus_plus; /* The reader is between #ifdef __cplusplus and #endif. */
 };
 
@@ -144,7 +145,9 @@ static const char *comment_read(struct reader *r, const char *c)
     char *content = comment_content(c, (size_t)(end - c));
     size_t length = strlen(content);
 
-    if (r->before_pragma) {
+    if (r->before_pragma && r->is_part) {
+        free(content);
+    } else if (r->before_pragma) {
         header_comment_add(r->header, content);
     } else if (length > 10 && strncmp(content, "---- ", 5) == 0 &&
                strcmp(content + length - 5, " ----") == 0) {
@@ -270,21 +273,18 @@ static const char *declaration_read(struct reader *r, const char *c)
     return end;
 }
 
-void header_read(struct header *header, const char *directory, const char *name)
+static void text_read(struct reader r, const char *directory, const char *name)
 {
     char *text = file_read(directory, name);
-    struct reader r = {.header = header, .before_pragma = true};
     const char *c = text;
 
-    header->name = name;
-    header->count = 1;
     while (*c != '\0') {
         if (*c == '\n') {
             if (c > text && c[-1] == '\n') r.item = NULL; /* A blank line. */
             c++;
         } else if (isspace((unsigned char)*c)) {
             c++;
-        } else if (word_at(c, "/*")) {
+        } else if (word_at(c, "/*") && !r.in_c_plus_plus) {
             c = comment_read(&r, c);
         } else if (*c == '#') {
             c = directive_read(&r, c);
@@ -296,4 +296,17 @@ void header_read(struct header *header, const char *directory, const char *name)
         }
     }
     free(text);
+}
+
+void header_read(struct header *header, const char *directory, const char *name)
+{
+    header->name = name;
+    header->count = 1;
+    text_read((struct reader){.header = header, .before_pragma = true}, directory, name);
+}
+
+void header_part_read(struct header *header, const char *directory, const char *name)
+{
+    text_read((struct reader){.header = header, .before_pragma = true, .is_part = true}, directory,
+              name);
 }

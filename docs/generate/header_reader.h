@@ -41,6 +41,9 @@ struct header {
  * without a comment is one of the reasons. */
 void header_read(struct header *header, const char *directory, const char *name);
 
+/* The same of a header that `header`, which has been read, includes: its sections are more of it. */
+void header_part_read(struct header *header, const char *directory, const char *name);
+
 /* malloc'ed copies of a piece of text: as it is, and with one blank for each stretch of blanks. */
 char *text_copy(const char *from, size_t length);
 char *text_on_one_line(const char *from, size_t length);

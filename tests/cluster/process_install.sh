@@ -19,7 +19,8 @@ done
 for file in man/man1/ndb_desc.1 man/man8/ndbmtd.8 man/man3/ndbclient.3 man/man3/ndb_execute.3 bash-completion/completions/ndb_desc; do
     [ -f "$prefix/share/$file" ] || fail "$file is not installed"
 done
-for header in ndb.h member.h program.h mgm.h errors.def; do
+headers=(ndb.h base.h error.h connection.h dictionary.h value.h record.h transaction.h row.h async.h scan.h program.h member.h version.h mgm.h)
+for header in "${headers[@]}" errors.def; do
     [ -f "$prefix/include/ndb/$header" ] || fail "ndb/$header is not installed"
 done
 if command -v man >/dev/null; then # A function's name leads to its page.
@@ -55,7 +56,7 @@ want 0 cc -std=c11 -Wall -Wextra -Werror -o shared example_batch.c $(pkg-config 
 # shellcheck disable=SC2046
 want 0 cc -std=c11 -Wall -Wextra -Werror -o static example_batch.c $(pkg-config --cflags ndbclient) \
     -Wl,-Bstatic -lndbclient -L"$library_dir" -Wl,-Bdynamic $(pkg-config --static --libs ndbclient | sed 's/-lndbclient//')
-for header in ndb.h member.h program.h mgm.h; do # Each is enough by itself.
+for header in "${headers[@]}"; do # Each is enough by itself.
     printf '#include <ndb/%s>\nint main(void) { return 0; }\n' "$header" >alone.c
     # shellcheck disable=SC2046
     want 0 cc -std=c11 -Wall -Wextra -Werror -fsyntax-only alone.c $(pkg-config --cflags ndbclient)

@@ -67,7 +67,7 @@ changed() { # changed SED-SCRIPT
     rm -rf "$BOX/headers"
     mkdir "$BOX/headers"
     cp "$HEADERS"/*.h "$BOX/headers"
-    sed -i "$1" "$BOX/headers/ndb.h"
+    sed -i "$1" "$BOX/headers"/*.h
 }
 changed 's|^/\* ---- Short forms ---- \*/$|&\n\nNDB_API int ndb_silent(void);|'
 refuses 'ndb_silent: a public function without a comment'
