@@ -105,7 +105,7 @@ static void look_for_all(const struct node_config *config, const struct cntr_fac
     }
 }
 
-/* Of each node group that has no current copy: the nodes that had one. */
+/* Adds to `missing` the nodes that had a current copy of a node group that has none now. */
 static void look_for_groups(const struct cntr_fact *known, const struct node_mask *kept,
                             const uint32_t *group_of, struct cntr_decision *decision)
 {

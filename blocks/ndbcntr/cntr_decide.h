@@ -10,10 +10,10 @@ struct cntr_fact {
     uint32_t node;
     uint32_t flags; /* enum cntr_start_flag */
     uint32_t has_data;
-    uint32_t gci;         /* Newest restorable. */
-    uint32_t incarnation; /* Of the data. */
-    uint32_t ldm_data;    /* LDM instances that wrote the data... */
-    uint32_t ldm_now;     /* ...and those that the node has now. */
+    uint32_t gci;         /* Newest GCI that can be restored. */
+    uint32_t incarnation; /* Incarnation of the data. */
+    uint32_t ldm_data;    /* LDM instances that wrote the data. */
+    uint32_t ldm_now;     /* LDM instances that the node has now. */
     uint64_t schema;      /* Sequence of the dictionary's image. */
     struct node_mask members;
 };
@@ -27,13 +27,14 @@ enum cntr_verdict {
 struct cntr_decision {
     uint32_t verdict;     /* enum cntr_verdict */
     uint32_t start_type;  /* enum start_type */
-    uint32_t gci;         /* 0 = nothing. */
+    uint32_t gci;         /* GCI of the data that the cluster starts with; 0 = none. */
     uint32_t incarnation; /* Greater than all that any member knows. */
     uint32_t newest;      /* Node whose data counts, 0 = none. */
     uint32_t newest_incarnation;
     uint32_t schema_node;
     uint64_t schema;
-    uint32_t refused[NODE_ID_MAX + 1]; /* By node: enum cntr_start_ref_reason, 0 = not refused. */
+    /* enum cntr_start_ref_reason of each node; 0 = not refused. */
+    uint32_t refused[NODE_ID_MAX + 1];
     struct node_mask missing;
 };
 

@@ -130,7 +130,7 @@ static void send_start(struct cntr *cntr)
                      &conf, sizeof(conf) / 4u, &section, decision->newest != 0 ? 1u : 0u);
 }
 
-/* For the president's log; the node itself tells more. */
+/* Text for the president's log; the node itself tells more. */
 static const char *refusal_text(uint32_t reason)
 {
     switch ((enum cntr_start_ref_reason)reason) {

@@ -12,9 +12,10 @@
 #include "blocks/ndbcntr/cntr_state.h"
 #include "signals/takeover.h"
 
-#define HOLD_MS   20u    /* So long does a transaction wait at most before it is given up. */
-#define QUIET_MS  1000u  /* After a loss, a return, and the first time that it was given up. */
-#define AGAIN_MAX 32000u /* Twice as long each time. */
+#define HOLD_MS 20u /* Longest wait of a transaction: then the change is given up. */
+/* Pause after a loss, after a return, and after a change was given up for the first time. */
+#define QUIET_MS  1000u
+#define AGAIN_MAX 32000u /* Longest pause: it doubles each time that a change is given up. */
 
 static bool same(const struct order_no *a, const struct order_no *b)
 {
@@ -37,7 +38,7 @@ static void to_all(struct cntr *cntr, uint32_t gsn, const void *payload, uint32_
 struct group {
     uint32_t count;
     uint32_t node[ORDER_NODES];
-    bool whole; /* All of its nodes are started. */
+    bool whole; /* All nodes of the group are started. */
 };
 
 static void group_get(const struct cntr *cntr, uint32_t number, struct group *group)
@@ -54,7 +55,8 @@ static void group_get(const struct cntr *cntr, uint32_t number, struct group *gr
     }
 }
 
-/* False: as it is. Where somebody is missing only a slow one changes its place. */
+/* Which places the group wants; false: they stay as they are. Where somebody is missing only a slow
+ * node changes its place. */
 static bool places_wanted(const struct cntr *cntr, const struct group *group,
                           struct order_places *places)
 {
@@ -75,7 +77,7 @@ static bool places_wanted(const struct cntr *cntr, const struct group *group,
     return change;
 }
 
-/* Of the first group after the last one that was tried. */
+/* The change that the first group wants after the one that was tried last. */
 static bool find_change(const struct cntr *cntr, struct order_places *places, uint32_t *number)
 {
     uint32_t group_of[NODE_ID_MAX + 1];
@@ -205,7 +207,8 @@ void cntr_order_give_up(struct cntr *cntr)
     give_up(cntr);
 }
 
-/* Of the newest change that was begun? There is at least HOLD_MS between two. */
+/* Gives up a change that is late. An older change's CNTR_ORDER_LATE does nothing: there is at least
+ * HOLD_MS between two. */
 void cntr_order_late(struct cntr *cntr)
 {
     if (cntr->order.master != ORDER_PREPARING || now_ms(&cntr->block) < cntr->order.late_ms) return;
@@ -304,7 +307,7 @@ void cntr_exec_ORDER_PREPARE_CONF(struct block *block, const struct signal *sig)
     struct cntr *cntr = cntr_of(block);
     uint32_t node = ref_node(sig->sender);
     if (!answers(cntr, node, ORDER_PREPARING, &SIG_PAYLOAD(sig, order_prepare_conf)->no)) {
-        jam(); /* Of one that was given up. */
+        jam(); /* This answers a change that was given up. */
         return;
     }
     jam_data(node);

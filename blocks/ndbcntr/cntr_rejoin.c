@@ -14,7 +14,7 @@
 #include "signals/takeover.h"
 
 #define PROGRESS_LOG_MS 10000u
-#define QUIET_AGAIN_MS  1000u /* From the end of a return until primaries are handed back. */
+#define QUIET_AGAIN_MS  1000u /* Pause from the end of a return until primaries are handed back. */
 
 static void rejoin_move(struct cntr *cntr, uint32_t node, enum rejoin_step step)
 {
@@ -22,7 +22,7 @@ static void rejoin_move(struct cntr *cntr, uint32_t node, enum rejoin_step step)
     cntr->rejoin.step[node] = (uint8_t)step;
 }
 
-/* To all instances of a block. */
+/* Sends to all instances of a block. */
 static void to_block(struct cntr *cntr, uint32_t block_no, uint32_t gsn, const void *payload,
                      uint32_t words, const struct section *lists)
 {

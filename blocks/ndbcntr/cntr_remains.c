@@ -1,4 +1,4 @@
-/* cntr_remains.c -- a node without system files: has it really never had data? */
+/* cntr_remains.c -- finds out whether a node without system files has really never had data. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A first start that was cut off leaves at most the dictionary's first, empty image, logs without a

@@ -134,7 +134,7 @@ void cntr_exec_DRAIN_CLIENTS_CONF(struct block *block, const struct signal *sig)
     }
     if (SIG_PAYLOAD(sig, drain_clients_conf)->sender_data != single->drain ||
         single->waiting == 0) {
-        jam(); /* Of an older order. */
+        jam(); /* This confirms an older order. */
         return;
     }
     jam_data(single->waiting);

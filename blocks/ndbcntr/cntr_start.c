@@ -183,8 +183,8 @@ static void start_completed(struct cntr *cntr)
     node_started(&cntr->block);
 }
 
-/* Has this node something to do in it? A node that comes back brings its tables online before it
- * takes part in writes. */
+/* Has this node something to do in the step? A node that comes back brings its tables online before
+ * it takes part in writes. */
 static bool is_needed(const struct cntr *cntr, uint32_t phase, enum cntr_step step)
 {
     bool files = !cntr_diskless(cntr);

@@ -14,8 +14,8 @@
 #include "signals/schema_trans.h"
 #include "signals/start.h"
 
-#define FAIL_DELAY_MS   100u   /* For the events to leave the node before it ends. */
-#define STOP_DELAY_MS   50u    /* The same before an orderly end. */
+#define FAIL_DELAY_MS   100u   /* Delay before a failing node ends, for the events to leave it. */
+#define STOP_DELAY_MS   50u    /* Delay before an orderly end, for the same reason. */
 #define DRAIN_LIMIT_MS  5000u  /* Longest wait for the end of the transactions. */
 #define LEAVE_LIMIT_MS  8000u  /* Longest wait for the others: DRAIN_LIMIT_MS and a GCI more. */
 #define FLUSH_LIMIT_MS  30000u /* Longest wait until what is committed is durable. */
@@ -66,7 +66,7 @@ enum cntr_step {
 };
 
 #define ENDED_MAX 64u /* Former incarnations that are remembered. */
-#define LDM_MAX   64u /* Log parts whose ends are. */
+#define LDM_MAX   64u /* Log parts whose ends are remembered. */
 
 /* Pairs { incarnation, GCI at its end }, oldest first. */
 struct cntr_ended {
@@ -81,28 +81,28 @@ struct cntr_data {
     uint32_t incarnation;
     uint32_t ldm_count;
     uint64_t schema; /* Sequence of the dictionary's image, 0 = none. */
-    uint64_t named;  /* The one that the system files name, 0 = none. */
+    uint64_t named;  /* Sequence of the image that the system files name, 0 = none. */
     uint32_t aside;  /* What it has is of no use: it waits until the others run. */
     struct node_mask members;
     struct cntr_ended ended;
     uint32_t lsn[LDM_MAX][2];
-    bool lsn_older; /* They ended an older GCI: the logs go on behind them. */
+    bool lsn_older; /* `lsn` are the ends of an older GCI: the logs go on behind them. */
 };
 
-/* With what the cluster starts. */
+/* What the cluster starts with. */
 struct cntr_plan {
     uint32_t gci;
     uint32_t incarnation;
     uint32_t schema_node;
     uint64_t schema;
-    uint32_t newest; /* System restart: whose system file has `gci`. */
+    uint32_t newest; /* System restart: node whose system file has `gci`. */
     struct cntr_ended ended;
 };
 
 /* Reading the data back. */
 struct cntr_recover {
     struct node_mask waiting;          /* LQH instances. */
-    uint32_t percent[NODE_ID_MAX + 1]; /* By instance. */
+    uint32_t percent[NODE_ID_MAX + 1]; /* What each LQH instance has done. */
     uint64_t begin_ms;
     uint32_t percent_now;
     uint32_t left_s;
@@ -111,15 +111,15 @@ struct cntr_recover {
     uint64_t rows;
     uint64_t kbytes;
     uint64_t applied;
-    uint32_t restore_ms; /* Of the slowest instance. */
+    uint32_t restore_ms; /* How long the slowest instance has restored. */
     uint32_t replay_ms;
-    uint32_t cleared;  /* Node restart: files removed before all others. */
+    uint32_t cleared; /* STEP_CLEAR: removals begun; at a node restart the system files go first. */
     uint32_t given_up; /* The node's own files are of no use. */
 };
 
-/* Phase 0, without system files: what is being looked at. */
+/* What is being looked at in phase 0 without system files. */
 struct cntr_remains {
-    uint32_t part; /* Of the log: the next one. */
+    uint32_t part; /* The next log part to be looked at. */
     uint32_t file;
     bool found;
     void *page;
@@ -138,17 +138,18 @@ enum rejoin_ready { READY_NOT = 0, READY_SOON, READY_NOW };
 
 /* Node restart: cntr_rejoin.c. */
 struct cntr_rejoin {
-    uint32_t rank[DATA_NODE_ID_MAX + 1]; /* Of members: 0, or the dynamic id they came with. */
-    struct node_mask joined;             /* Members that are not started yet... */
-    struct node_mask included;           /* ...and in the chains of writes. */
-    uint32_t failure_no;                 /* The last failure. */
-    uint8_t step[DATA_NODE_ID_MAX + 1];  /* President: how far it has come, enum rejoin_step. */
+    /* Rank of each member: 0, or the dynamic id it came with. */
+    uint32_t rank[DATA_NODE_ID_MAX + 1];
+    struct node_mask joined;            /* Members that are not started yet. */
+    struct node_mask included;          /* Those of them that are in the chains of writes. */
+    uint32_t failure_no;                /* Number of the last failure. */
+    uint8_t step[DATA_NODE_ID_MAX + 1]; /* President: how far each has come, enum rejoin_step. */
     /* The node that comes back. */
     uint32_t running; /* It joined a running cluster. */
     uint32_t own_rank;
     uint32_t ready;        /* enum rejoin_ready: its own blocks. */
-    uint32_t waiting;      /* Blocks that have not confirmed. */
-    struct node_mask late; /* Others that were included meanwhile. */
+    uint32_t waiting;      /* Blocks that have not confirmed that they know of the others. */
+    struct node_mask late; /* Other nodes that were included meanwhile. */
 };
 
 /* The president's part of an order of replicas. */
@@ -160,9 +161,9 @@ struct cntr_order {
     uint32_t state; /* enum order_state */
     struct order_no no;
     struct order_places places;
-    uint32_t tcs;      /* TCs that have something under way. */
-    uint32_t asked;    /* A new president asks... */
-    uint32_t asked_no; /* ...about a failure that is not known here yet. */
+    uint32_t tcs;      /* TCs that have not confirmed ORDER_HOLD_REQ. */
+    uint32_t asked;    /* Reference of a new president that asks for the state; 0 = nobody does. */
+    uint32_t asked_no; /* Number of the failure that it asks about, not known here yet. */
     /* The president. */
     uint32_t master; /* enum order_master */
     struct node_mask waiting;
@@ -170,29 +171,30 @@ struct cntr_order {
         struct order_no no;
         struct order_places places;
     } change;
-    struct order_no held;  /* ASKING: the newest that somebody holds for. */
-    struct node_mask slow; /* As QMGR says. */
-    uint32_t group;        /* Tried last. */
-    uint32_t again_ms;     /* When it is given up: so long until the next time. */
-    uint64_t quiet_ms;     /* Not before: somebody was lost, or came back. */
-    uint64_t retry_ms;     /* Not before: it was given up. */
-    uint64_t late_ms;      /* PREPARING: until then. */
-    uint64_t look_ms;      /* CNTR_ORDER_LOOK comes then; 0 = it does not. */
+    struct order_no held;  /* ASKING: the newest change that somebody holds for. */
+    struct node_mask slow; /* Nodes that are slow and stand aside, as QMGR has said. */
+    uint32_t group;        /* Node group that was tried last. */
+    uint32_t again_ms;     /* Pause until the next try when one is given up. */
+    uint64_t quiet_ms;     /* No change begins before: somebody was lost, or came back. */
+    uint64_t retry_ms;     /* No change begins before: the last one was given up. */
+    uint64_t late_ms;      /* PREPARING: when the change is given up. */
+    uint64_t look_ms;      /* When CNTR_ORDER_LOOK comes; 0 = it does not. */
     uint32_t done;         /* Changes since the node began. */
     uint32_t given_up;
 };
 
 /* Single user mode: cntr_single.c. */
 struct cntr_single {
-    uint32_t failure_no; /* The newest change: its number, */
+    /* Number of the newest change: the last failure that its president knew, then `count`. */
+    uint32_t failure_no;
     uint32_t count;
-    uint32_t node;                       /* and who may work alone; 0 = all may. */
-    uint32_t complete;                   /* All are done. */
-    uint32_t drain;                      /* Counts the orders to drain; */
-    uint32_t waiting;                    /* so many blocks have not confirmed the last one. */
-    uint32_t drained;                    /* All have. */
-    uint32_t done[DATA_NODE_ID_MAX + 1]; /* What the last CNTR_SINGLE_REP of each said. */
-    uint32_t client;                     /* Gets the answer; 0 = nobody waits for one. */
+    uint32_t node;                       /* Client that may work alone; 0 = all may. */
+    uint32_t complete;                   /* All started members are done with it. */
+    uint32_t drain;                      /* Number of the last order to drain. */
+    uint32_t waiting;                    /* Blocks that have not confirmed that order. */
+    uint32_t drained;                    /* All blocks have confirmed that order. */
+    uint32_t done[DATA_NODE_ID_MAX + 1]; /* `done` of the last CNTR_SINGLE_REP of each node. */
+    uint32_t client; /* Reference that gets the answer; 0 = nobody waits for one. */
     uint32_t client_data;
 };
 
@@ -200,9 +202,9 @@ struct cntr_single {
 enum stop_step { STOP_DRAIN = 1, STOP_FLUSH, STOP_MEET, STOP_REST, STOP_LEAVE, STOP_END };
 
 struct cntr_peer {
-    uint32_t incarnation; /* For the master: of its last word... */
-    uint32_t point;       /* ...and how far it has come. */
-    uint32_t stop_level;  /* 0, or what its CNTR_STOP_REP said. */
+    uint32_t incarnation; /* For the president: incarnation of its last word. */
+    uint32_t point;       /* For the president: POINT_START, or the phase whose end it waits at. */
+    uint32_t stop_level;  /* Level of its last CNTR_STOP_REP; 0 = none has come. */
     uint32_t may_leave;   /* It has asked whether it may stop, and this node has said yes. */
     uint32_t ldm_count;   /* Its LDM instances now. */
     struct cntr_start_req fact;
@@ -212,10 +214,10 @@ struct cntr_peer {
 /* May this node stop alone? cntr_permit.c. */
 struct cntr_permit {
     uint32_t serial;
-    uint32_t client; /* Who gets the answer to the order; 0 = nothing is being asked. */
+    uint32_t client; /* Reference that gets the answer to the order; 0 = nothing is being asked. */
     uint32_t client_data;
     uint32_t flags;
-    uint32_t stuck; /* No order: this node cannot free its redo log. */
+    uint32_t stuck; /* There is no order: this node cannot free its redo log. */
     struct node_mask asked;
     struct node_mask waiting;
 };
@@ -224,15 +226,15 @@ struct cntr {
     struct block block;
     uint32_t state; /* enum cntr_state */
     uint32_t level; /* enum start_level */
-    uint32_t phase; /* Last completed. */
+    uint32_t phase; /* Last start phase that is completed. */
 
     struct {
         uint32_t wait;     /* enum cntr_wait */
-        uint32_t block_at; /* READ_CONFIG: position in the block list... */
-        uint32_t instance; /* ...and instance that was asked. */
+        uint32_t block_at; /* READ_CONFIG: position in the block list. */
+        uint32_t instance; /* READ_CONFIG: instance of that block that was asked. */
         uint32_t phase_at; /* Position in the phase table. */
         uint32_t step_at;  /* Position in the phase's steps. */
-        uint32_t step;     /* WAIT_STEP: which; enum cntr_step. */
+        uint32_t step;     /* WAIT_STEP: enum cntr_step that is waited for. */
         uint32_t again;    /* A node was lost while a block works on its STTOR. */
         uint32_t type;     /* enum start_type */
     } start;
@@ -241,24 +243,24 @@ struct cntr {
     struct cntr_remains remains;
     struct cntr_plan plan;
     struct cntr_recover recover;
-    struct cntr_decision decision;            /* The president's last one. */
-    struct cntr_fact known[DATA_NODE_ID_MAX]; /* Of those in sight who stand aside. */
+    struct cntr_decision decision;            /* The president's last decision. */
+    struct cntr_fact known[DATA_NODE_ID_MAX]; /* What those in sight who stand aside know. */
     uint32_t known_count;
     struct cntr_rejoin rejoin;
     struct cntr_single single;
     struct cntr_permit permit;
     struct cntr_order order;
 
-    uint32_t incarnation; /* 0 = not a member. */
+    uint32_t incarnation; /* Incarnation that this node is a member of; 0 = of none. */
     uint32_t president;
     struct node_mask members;
     struct node_mask started;
     struct node_mask gone; /* Members whose link was lost while the cluster stops. */
     uint32_t taken_no;     /* Failures up to this one have been dealt with at this node. */
-    uint64_t failed_ms;    /* When the last one was reported. */
-    uint64_t stuck_ms;     /* LCP_STUCK_REP: the first of those that come now; 0 = none. */
+    uint64_t failed_ms;    /* When the last failure was reported. */
+    uint64_t stuck_ms;     /* When the first of the LCP_STUCK_REPs came that come now; 0 = none. */
     uint64_t stuck_last_ms;
-    struct lcp_stuck_rep stuck; /* The last one. */
+    struct lcp_stuck_rep stuck; /* The last LCP_STUCK_REP. */
     uint64_t mate_ms;           /* Up to then nobody else had the rows of this node's group. */
     struct cntr_peer peer[NODE_ID_MAX + 1];
 
@@ -272,9 +274,9 @@ struct cntr {
         uint32_t cut_off;  /* The others have gone on without this node. */
     } stop;
 
-    uint32_t lost_node;            /* FAILING: whose loss ends this node, */
-    uint32_t exit_code;            /* with which code, */
-    struct cntr_start_ref refusal; /* or why it cannot start. */
+    uint32_t lost_node;            /* FAILING: node whose loss ends this one. */
+    uint32_t exit_code;            /* FAILING: exit code of this node. */
+    struct cntr_start_ref refusal; /* Why this node cannot start, as the president has said. */
 };
 
 enum cntr_work {
@@ -307,17 +309,18 @@ static inline uint32_t cntr_local(const struct cntr *cntr, uint32_t block_no)
 /* cntr.c */
 void cntr_move(struct cntr *cntr, enum cntr_state state);
 void cntr_tell_state(struct cntr *cntr);    /* NODE_STATE_REP to all that want it. */
-void cntr_tell_progress(struct cntr *cntr); /* The same to CMVMI alone. */
+void cntr_tell_progress(struct cntr *cntr); /* NODE_STATE_REP to CMVMI alone. */
 void cntr_work_later(struct cntr *cntr, enum cntr_work work, uint32_t delay_ms);
 void cntr_to_members(struct cntr *cntr, uint32_t gsn, const void *payload,
-                     uint32_t words); /* Not to oneself. */
+                     uint32_t words); /* To all members but this node. */
 
 /* cntr_single.c */
-bool cntr_single_on(const struct cntr *cntr); /* No other client has anything under way. */
+/* One client works alone, and no other one has anything under way. */
+bool cntr_single_on(const struct cntr *cntr);
 void cntr_single_joined(struct cntr *cntr, uint32_t node);
 void cntr_single_lost(struct cntr *cntr, const struct node_mask *nodes);
 void cntr_single_taken(struct cntr *cntr);   /* taken_no has risen. */
-void cntr_single_started(struct cntr *cntr); /* The own node is. */
+void cntr_single_started(struct cntr *cntr); /* The own node is started. */
 void cntr_exec_SINGLE_USER_REQ(struct block *block, const struct signal *sig);
 void cntr_exec_CNTR_SINGLE_REP(struct block *block, const struct signal *sig);
 void cntr_exec_DRAIN_CLIENTS_CONF(struct block *block, const struct signal *sig);
@@ -344,7 +347,7 @@ void cntr_exec_ORDER_HOLD_CONF(struct block *block, const struct signal *sig);
 
 /* cntr_own_rows.c: a node that comes back keeps what it has on disk, or not. */
 const char *cntr_all_rows(
-    const struct cntr *cntr); /* Why all are to be copied; NULL: they are not. */
+    const struct cntr *cntr); /* Why all rows are to be copied; NULL: they are not. */
 bool cntr_ended_has(const struct cntr_ended *ended, uint32_t running, const struct cntr_data *data);
 uint32_t cntr_ended_shared(const struct cntr_ended *ended, uint32_t running,
                            const struct cntr_data *data);
@@ -352,7 +355,8 @@ bool cntr_would_lose(const struct cntr *cntr);
 _Noreturn void cntr_refuse_loss(struct cntr *cntr);
 void cntr_void_files(struct cntr *cntr);
 void cntr_rows_are_here(struct cntr *cntr, const struct copy_start_conf *conf);
-uint32_t cntr_progress(const struct cntr *cntr, uint32_t percent); /* Of the step, of all. */
+/* Percent of all, from those of the step. */
+uint32_t cntr_progress(const struct cntr *cntr, uint32_t percent);
 void cntr_exec_RECOVER_REF(struct block *block, const struct signal *sig);
 void cntr_exec_SYSFILE_VOID_CONF(struct block *block, const struct signal *sig);
 
@@ -361,7 +365,7 @@ static inline bool cntr_rejoins(const struct cntr *cntr)
 {
     return cntr->rejoin.running != 0;
 }
-/* ...and has its own rows of an earlier time. */
+/* This node comes back alone and has its own rows of an earlier time. */
 static inline bool cntr_has_own_rows(const struct cntr *cntr)
 {
     return cntr_rejoins(cntr) && cntr->start.type == START_NODE_RESTART;
@@ -370,7 +374,7 @@ static inline bool cntr_diskless(const struct cntr *cntr)
 {
     return block_config(&cntr->block)->diskless != 0;
 }
-/* Something that a start can come back to. */
+/* This node has data that a start can come back to. */
 static inline bool cntr_keeps_data(const struct cntr *cntr)
 {
     return cntr->data.has_data != 0 && cntr->data.gci != 0 && cntr->data.aside == 0 &&
@@ -422,7 +426,7 @@ void cntr_exec_CNTR_GOREP(struct block *block, const struct signal *sig);
 void cntr_exec_CNTR_STARTED_REP(struct block *block, const struct signal *sig);
 
 /* cntr_rejoin.c: node restart. */
-struct node_mask cntr_alive(const struct cntr *cntr); /* Who answers when a node is lost. */
+struct node_mask cntr_alive(const struct cntr *cntr); /* Members that answer when a node is lost. */
 bool cntr_rejoin_asked(struct cntr *cntr);            /* False: the cluster is starting. */
 void cntr_rejoin_schema(struct cntr *cntr, const struct schema_info_conf *conf);
 bool cntr_rejoin_meets(struct cntr *cntr, uint32_t node, const struct cntr_waitrep *rep);
@@ -450,7 +454,8 @@ void cntr_exec_CNTR_WAITREP(struct block *block, const struct signal *sig);
     1u /* CNTR_START_REQ; waiting points are numbered by the phase that ends there. */
 
 /* cntr_permit.c */
-bool cntr_others_go_on(const struct cntr *cntr); /* Without this node, as far as it knows. */
+/* The others go on without this node, as far as it knows. */
+bool cntr_others_go_on(const struct cntr *cntr);
 void cntr_permit_ask(struct cntr *cntr, const struct stop_req *order, uint32_t client);
 void cntr_permit_ask_stuck(struct cntr *cntr); /* cntr_stuck_leave() follows, or nothing. */
 void cntr_permit_end(struct cntr *cntr, uint32_t error);
@@ -459,7 +464,7 @@ void cntr_exec_CNTR_LEAVE_REQ(struct block *block, const struct signal *sig);
 void cntr_exec_CNTR_LEAVE_CONF(struct block *block, const struct signal *sig);
 
 /* cntr_stop.c */
-void cntr_mate_started(struct cntr *cntr, uint32_t node); /* It will be. */
+void cntr_mate_started(struct cntr *cntr, uint32_t node); /* The node will be started. */
 void cntr_stop_begin(struct cntr *cntr, uint32_t flags);
 void cntr_stuck_leave(struct cntr *cntr);
 void cntr_stop_tick(struct cntr *cntr);

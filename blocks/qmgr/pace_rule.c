@@ -1,4 +1,4 @@
-/* pace_rule.c -- who is slow, and for how long has it been? Pure functions. */
+/* pace_rule.c -- decides who is slow, and for how long it has to be. Pure functions. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/qmgr/pace_rule.h"
 #include <string.h>
@@ -17,7 +17,7 @@ static void figures_add(struct figures *figures, uint32_t ms)
     figures->ms[at] = ms;
 }
 
-/* The lower median. */
+/* The lower median of the figures. */
 static uint32_t median(const struct figures *figures)
 {
     return figures->count == 0 ? PACE_UNKNOWN : figures->ms[(figures->count - 1u) / 2u];
@@ -184,7 +184,7 @@ void pace_aside(const struct node_config *config, const struct node_mask *member
                 const struct node_mask *slow, struct node_mask *aside)
 {
     uint32_t group_of[NODE_ID_MAX + 1];
-    struct node_mask taken = {{0}}; /* Groups that have one. */
+    struct node_mask taken = {{0}}; /* Node groups of which a node stands aside. */
     struct node_mask before = *aside;
     (void)node_config_groups(config, group_of);
     memset(aside, 0, sizeof(*aside));

@@ -1,30 +1,31 @@
-/* pace_rule.h -- who is slow, and for how long has it been? Pure functions. */
+/* pace_rule.h -- decides who is slow, and for how long it has to be. Pure functions. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "kernel/limits.h"
 #include "kernel/node_config.h"
 #include "signals/pace.h"
 
-/* Above what machines with work for all their processes do to single ones. */
+/* Figures below this are never over: machines with work for all their processes do as much to
+ * single ones. */
 #define PACE_LEAST_MS  5u
-#define PACE_FACTOR    10u     /* Times the typical figure. */
-#define PACE_SLOW_MS   1500u   /* So long in a row over: slow. */
-#define PACE_WELL_MS   5000u   /* So long in a row not: well again... */
-#define PACE_DOUBLED   4u      /* ...and twice as long after each relapse, so often at most... */
-#define PACE_FORGET_MS 600000u /* ...within this time. */
+#define PACE_FACTOR    10u   /* Over: so many times the typical figure. */
+#define PACE_SLOW_MS   1500u /* Over for so long without a pause: slow. */
+#define PACE_WELL_MS   5000u /* Not over for so long without a pause: well again. */
+#define PACE_DOUBLED   4u /* After each relapse PACE_WELL_MS is doubled, so many times at most. */
+#define PACE_FORGET_MS 600000u /* After so long a well time relapses are forgotten. */
 #define PACE_UNKNOWN   UINT32_MAX
 
 /* What the president knows. */
 struct pace_map {
-    struct node_mask members; /* Who is judged. */
+    struct node_mask members; /* Members that are judged. */
     struct node_mask known;   /* Members whose rows count. */
     struct node_mask slow;    /* Decided, or over already: over from half the limit on. */
     struct pace_row row[DATA_NODE_ID_MAX + 1];
 };
 
 struct pace_figures {
-    uint32_t inside_ms; /* PACE_UNKNOWN: nobody says, */
-    uint32_t reach_ms;  /* or too few do. */
+    uint32_t inside_ms; /* How late the node is inside; PACE_UNKNOWN: nobody says. */
+    uint32_t reach_ms;  /* How long it takes to reach it; PACE_UNKNOWN: too few say. */
 };
 
 struct pace_view {
@@ -39,10 +40,10 @@ struct pace_view {
 /* Fills in all of *view. Rows may contain anything. */
 void pace_rule(const struct pace_map *map, struct pace_view *view);
 
-/* Of one node (or link), over time. Zeroed: well, and never slow. */
+/* What is known of one node or link over time. Zeroed: it is well, and was never slow. */
 struct pace_state {
     uint32_t turning;  /* Since since_ms what is seen is not what was decided. */
-    uint32_t relapses; /* So often was it well again, and slow once more. */
+    uint32_t relapses; /* How often it was soon slow again, up to PACE_DOUBLED. */
     uint64_t since_ms;
     uint64_t well_ms; /* When it was last found well again; 0 = never. */
 };

@@ -1,10 +1,10 @@
-/* partition_rule.c -- may the part of the cluster that is left go on? A pure function. */
+/* partition_rule.c -- decides whether the part of the cluster that is left may go on. Pure. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/qmgr/partition_rule.h"
 #include <string.h>
 
 struct group_part {
-    uint32_t all; /* Configured. */
+    uint32_t all; /* Nodes of the group by the configuration. */
     uint32_t alive;
 };
 

@@ -1,4 +1,4 @@
-/* partition_rule.h -- may the part of the cluster that is left go on? A pure function. */
+/* partition_rule.h -- decides whether the part of the cluster that is left may go on. Pure. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "kernel/node_config.h"

@@ -14,7 +14,7 @@
 
 #define ARBIT_TICK_MS   100u
 #define ARBIT_ANSWER_MS 1000u  /* Longest wait for a candidate. */
-#define ARBIT_FORGET_MS 10000u /* Then those that were no good are tried again. */
+#define ARBIT_FORGET_MS 10000u /* After so long the candidates that were no good are tried again. */
 
 void qmgr_arbit_tell(struct qmgr *qmgr, enum arbit_state state)
 {
@@ -178,7 +178,7 @@ void qmgr_arbit_take_former(struct qmgr *qmgr)
     arbit->spent = 1;
 }
 
-/* As president: the links to it are not what they were. */
+/* As president: the links to the arbitrator are not what they were. */
 static void hand_over(struct qmgr *qmgr, uint32_t node)
 {
     struct qmgr_arbit *arbit = &qmgr->arbit;

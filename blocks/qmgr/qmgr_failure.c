@@ -28,7 +28,8 @@ static uint32_t oldest(const struct qmgr *qmgr, const struct node_mask *nodes)
     return best;
 }
 
-/* Of another node's words: whoever can fail. A node that joins is perhaps not known here. */
+/* Keeps of the nodes that another one names those that can fail. A node that joins is perhaps not
+ * known here. */
 static void keep_data_nodes(const struct qmgr *qmgr, struct node_mask *nodes)
 {
     EACH_NODE(node, nodes) {

@@ -137,7 +137,7 @@ void qmgr_join_tick(struct qmgr *qmgr)
     qmgr_work_later(qmgr, QMGR_JOIN_TICK, fast ? JOIN_TICK_MS : JOIN_TICK_SLOW_MS);
 }
 
-/* Of those in sight who stand aside. */
+/* Lists what those in sight know who stand aside. Returns the words used. */
 static uint32_t list_known(const struct qmgr *qmgr, uint32_t *words)
 {
     uint32_t used = 0;
@@ -275,7 +275,7 @@ void qmgr_exec_CM_REGCONF(struct block *block, const struct signal *sig)
     const struct cm_regconf *conf = SIG_PAYLOAD(sig, cm_regconf);
     uint32_t own = qmgr_own(qmgr);
     if (qmgr->join.state != JOIN_ELECTION || conf->attempt != qmgr->join.attempt) {
-        jam(); /* Of an attempt that was given up. */
+        jam(); /* This answers an attempt that was given up. */
         return;
     }
     struct node_mask known = conf->members;
@@ -474,7 +474,7 @@ void qmgr_exec_CM_ADD_REQ(struct block *block, const struct signal *sig)
     if (qmgr->join.state < JOIN_JOINING || req->incarnation != qmgr->join.incarnation ||
         ref_node(sig->sender) != qmgr->join.president || !qmgr_is_data(qmgr, req->node) ||
         own != (qmgr->join.state == JOIN_JOINING)) {
-        jam(); /* Of a left incarnation: the president starts over too. */
+        jam(); /* This is a word of an incarnation that was left: the president starts over too. */
         return;
     }
     if (own && qmgr->join.running &&

@@ -8,7 +8,7 @@
 #include "blocks/qmgr/qmgr_state.h"
 
 #define PACE_TICK_MS    200u
-#define PACE_TICK_DRAWN 100u /* From half of it less to half of it more. */
+#define PACE_TICK_DRAWN 100u /* The pause is drawn from half of this less to half of this more. */
 
 /* --- Samples. --- */
 
@@ -77,7 +77,7 @@ void qmgr_exec_PACE_PROBE_CONF(struct block *block, const struct signal *sig)
 void qmgr_pace_members(const struct qmgr *qmgr, struct node_mask *nodes)
 {
     *nodes = qmgr->join.members;
-    node_mask_cut(nodes, &qmgr->reach.lost); /* That is agreed on soon. */
+    node_mask_cut(nodes, &qmgr->reach.lost); /* Their loss is agreed on soon. */
     node_mask_cut(nodes, &qmgr->rejoin.newcomers);
     node_mask_cut(nodes, &qmgr->failure.fenced);
     for (uint32_t node = DATA_NODE_ID_MAX + 1u; node <= NODE_ID_MAX; node++)
@@ -172,7 +172,7 @@ void qmgr_exec_PACE_ANSWER_REP(struct block *block, const struct signal *sig)
     struct pace_peer *peer = &qmgr->pace.peer[node];
     qmgr_heard(qmgr, node);
     if (peer->owed == 0 || peer->number != rep->number) {
-        jam(); /* Of another life. */
+        jam(); /* This answers a question of another life, or an older one. */
         return;
     }
     peer->owed = 0;

@@ -1,4 +1,4 @@
-/* qmgr_pace_judge.c -- as president: who is slow; as a member: what the president has found. */
+/* qmgr_pace_judge.c -- the president decides who is slow, the members learn what it has found. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 #include <string.h>

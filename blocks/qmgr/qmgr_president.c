@@ -8,7 +8,7 @@
 
 struct group_count {
     uint32_t all;
-    uint32_t here; /* With data. */
+    uint32_t here; /* Nodes of it in sight that have data. */
 };
 
 /* Files are what a node brings; without files nodes have nothing to lose. enum cm_data. */

@@ -14,10 +14,10 @@
 
 #define REACH_TICK_MIN_MS 2u
 #define REACH_TICK_MAX_MS 20u
-#define SETTLE_MS         1u /* After a stall: what waits to be read comes before. */
-#define HEARTBEATS_SILENT 4u /* As many as a neighbour in the ring may miss. */
+#define SETTLE_MS         1u /* Pause after a stall: what waits to be read comes before. */
+#define HEARTBEATS_SILENT 4u /* Heartbeats of silence; a neighbour in the ring may miss as many. */
 
-#define PATIENCE 8u /* Times T2: for a silent node without which nobody can go on. */
+#define PATIENCE 8u /* So many times T2 for a silent node without which nobody can go on. */
 
 #define PROBE_BEATS 8u /* So many heartbeats between two checks without a reason. */
 
@@ -87,7 +87,7 @@ static void say(struct qmgr *qmgr, uint32_t node, uint32_t ask, uint32_t answer)
     };
     struct node_mask newcomers;
     qmgr_newcomers(qmgr, &newcomers);
-    node_mask_keep(&rep.fenced, &newcomers); /* They are not asked back. */
+    node_mask_keep(&rep.fenced, &newcomers); /* Newcomers are not asked back. */
     node_mask_join(&rep.fenced, &qmgr->failure.fenced);
     sig_send(&qmgr->block, block_ref(node, BLOCK_QMGR, 0), GSN_FAIL_REACH_REP, PRIO_A, &rep);
 }
@@ -171,7 +171,8 @@ static void begin(struct qmgr *qmgr)
     struct node_mask speak = others(qmgr);
     jam();
     reach->running = 1;
-    if (reach->settles_ms <= now_ms(&qmgr->block)) reach->settles_ms = 0; /* Of a former check. */
+    /* That stall was during a former check. */
+    if (reach->settles_ms <= now_ms(&qmgr->block)) reach->settles_ms = 0;
     memset(&reach->map.known, 0, sizeof(reach->map.known));
     memset(&reach->heard, 0, sizeof(reach->heard));
     memset(&reach->told, 0, sizeof(reach->told));
@@ -632,7 +633,8 @@ static void tell_row_of(struct qmgr *qmgr, uint32_t to, uint32_t of)
     sig_send(&qmgr->block, block_ref(to, BLOCK_QMGR, 0), GSN_FAIL_REACH_REP, PRIO_A, &rep);
 }
 
-/* Of those who hear both the oldest tells: enough, and n * n words and not n times as many. */
+/* Only the oldest of the nodes that hear both tells: that is enough, and makes n * n words and not
+ * n times as many. */
 static bool tells(const struct qmgr *qmgr, uint32_t a, uint32_t b)
 {
     const struct qmgr_reach *reach = &qmgr->reach;

@@ -22,7 +22,7 @@
 
 #define NODE_JOIN_LIMIT_MS 10000u /* Longest time between PREPARE and the last COMMIT. */
 #define STRANGER_BEATS     10u    /* A link over which so long nobody asks to join is closed. */
-#define STRANGER_BEAT_MS   200u   /* At least: a joiner asks that often. */
+#define STRANGER_BEAT_MS   200u   /* Least interval: a joiner asks that often. */
 
 /* No failure is being dealt with, nobody is suspected. */
 static bool quiet(const struct qmgr *qmgr)

@@ -14,13 +14,12 @@
 #define MISSED_WARNING 3u /* Intervals without a heartbeat before it is told. */
 #define MISSED_DEAD    5u /* Four whole intervals were missed for sure. */
 
-#define JOIN_TICK_MS      20u  /* A joiner asks this often at first... */
-#define JOIN_TICK_SLOW_MS 200u /* ...and this often when it has waited for long. */
+#define JOIN_TICK_MS      20u  /* Pause between the first JOIN_TICKS_FAST questions of a joiner. */
+#define JOIN_TICK_SLOW_MS 200u /* Pause between its later ones. */
 #define JOIN_TICKS_FAST   250u
 #define JOIN_TIMEOUT_MS   3000u /* A join that takes longer starts over. */
-#define NODE_JOIN_TIMEOUT_MS                                                                       \
-    12000u /* The same into a running cluster: members may have to wait.                           \
-            */
+/* A join into a running cluster that takes longer starts over: members may have to wait. */
+#define NODE_JOIN_TIMEOUT_MS 12000u
 
 /*
  *            STTOR 1             elected, or REGCONF             COMMIT for itself
@@ -51,7 +50,7 @@ struct link_down {
 };
 
 struct qmgr_link {
-    uint32_t epoch;   /* Of the link that QMGR acts on, 0 = down. */
+    uint32_t epoch;   /* Epoch of the link that QMGR acts on; 0 = down. */
     uint32_t pending; /* A newer link that waits for the end of the older one's reports. */
     uint32_t sender_class;
     struct link_down down[DOWN_SLOTS];
@@ -63,17 +62,17 @@ struct qmgr_peer { /* A data node. */
     uint32_t ldm_count;
     uint32_t tc_count;
     uint32_t agreed;   /* Candidate that it named in its last word of this election, 0 = none. */
-    uint32_t has_data; /* The same word's: enum cm_data. */
-    uint32_t aside;    /* It stands aside, as it said on this link; a new election keeps it, */
-    struct cm_known_ord known; /* and what it knows. */
+    uint32_t has_data; /* enum cm_data, as it said in the same word. */
+    uint32_t aside;    /* It stands aside, as it said on this link; a new election keeps that. */
+    struct cm_known_ord known; /* What it knew of data when it said so. */
 };
 
 struct qmgr_client { /* An API node or management server. */
     uint32_t state;  /* enum api_state */
-    uint32_t ref;    /* Who has registered... */
-    uint32_t data;   /* ...and the sender_data of its last word. */
+    uint32_t ref;    /* Reference of the client that has registered. */
+    uint32_t data;   /* sender_data of its last API_REGREQ. */
     uint32_t missed;
-    uint64_t heard_ms;       /* Its last word. */
+    uint64_t heard_ms;       /* When its last word came; 0 = none has. */
     struct beat_window late; /* How late its words were. */
     uint32_t version;
     struct node_mask waiting_tc; /* API_FAILING: TC instances that have not confirmed. */
@@ -83,7 +82,7 @@ struct qmgr_client { /* An API node or management server. */
 
 /* A client's node id that a management server is about to give away. */
 struct qmgr_reserved {
-    uint32_t by; /* That server. */
+    uint32_t by; /* Node id of that server. */
     uint64_t until_ms;
 };
 
@@ -93,64 +92,67 @@ struct qmgr_reach {
     uint32_t tick_running;
     uint64_t tick_due_ms;    /* When the next tick should be. */
     uint64_t settles_ms;     /* After a stall: until then nobody is judged; 0 = no stall. */
-    uint32_t beats;          /* Since the last check without a reason. */
-    uint32_t nonce;          /* Of the last question. */
+    uint32_t beats;          /* Heartbeats since the last check without a reason. */
+    uint32_t nonce;          /* Number of the last question. */
     struct node_mask lost;   /* Members whose link is down: they do not come back. */
     struct node_mask silent; /* Members that do not speak; an answer takes them back. */
     struct node_mask losers; /* Members that say that somebody is lost to them. */
-    struct node_mask heard;  /* Have answered the last question. */
-    struct node_mask told;   /* Whose rows others have told. */
-    bool evaluates;          /* It is going to, behind what runs now. */
-    /* What each has fenced, as far as it has told. It counts as long as its teller stays. */
+    struct node_mask heard;  /* Members that have answered the last question. */
+    struct node_mask told;   /* Members whose rows others have told. */
+    /* QMGR_REACH_NOW is under way: what is found is evaluated behind what runs now. */
+    bool evaluates;
+    /* Nodes that each member has fenced, as far as it has told; they count as long as it stays. */
     struct node_mask fenced_by[DATA_NODE_ID_MAX + 1];
-    uint32_t accused[DATA_NODE_ID_MAX + 1]; /* Whom each accuses; 0 = nobody. */
-    struct node_mask dismissed;             /* Have closed their links to this node, with a word. */
+    uint32_t accused[DATA_NODE_ID_MAX + 1]; /* Node that each member accuses; 0 = none. */
+    struct node_mask dismissed; /* Members that have closed their links to this node and said so. */
     uint32_t ask[NODE_ID_MAX + 1];
     uint64_t asked_ms[NODE_ID_MAX + 1];
     struct reach map;
-    struct node_mask found; /* What the rule said... */
-    uint64_t found_ms;      /* ...since when. */
+    struct node_mask found; /* Members that have to leave, as the rule said last. */
+    uint64_t found_ms;      /* Since when the rule has said that. */
     uint64_t first_ms;      /* The first suspicion since the last failure; 0 = none. */
 };
 
 /* The round: agreement on one failure. */
 struct qmgr_failure {
-    uint32_t number;         /* Of the last one that is agreed. */
-    struct node_mask last;   /* Its nodes. */
-    struct node_mask fenced; /* In the round under way. */
-    uint32_t leader;         /* To whom this node has confirmed `fenced`; 0 = nobody. */
+    uint32_t number; /* Number of the last failure that is agreed. */
+    /* Nodes of that failure; empty: it was agreed before this node joined. */
+    struct node_mask last;
+    struct node_mask fenced; /* Nodes that are fenced in the round under way. */
+    uint32_t leader;         /* Leader to whom this node has confirmed `fenced`; 0 = none. */
     uint32_t leads;          /* This node leads the round. */
     uint32_t attempt;
-    uint32_t again;             /* As leader: somebody has refused; the same set may do later. */
-    uint64_t lead_ms;           /* When the last attempt began. */
-    uint32_t open;              /* What is fenced still has its links, for a last word. */
-    uint32_t conf_owed;         /* As another: the leader waits for FAIL_CONF... */
-    uint32_t conf_attempt;      /* ...for this attempt. */
-    struct node_mask waiting;   /* As leader: have not confirmed. */
-    struct node_mask newcomers; /* As leader: to one of those that have. */
-    uint32_t asking;            /* As leader: the arbitrator has not answered. */
+    uint32_t again;           /* As leader: somebody has refused; the same set may do later. */
+    uint64_t lead_ms;         /* When the last attempt began. */
+    uint32_t open;            /* What is fenced still has its links, for a last word. */
+    uint32_t conf_owed;       /* As another: the leader waits for FAIL_CONF. */
+    uint32_t conf_attempt;    /* Attempt that this FAIL_CONF is for. */
+    struct node_mask waiting; /* As leader: members that have not confirmed. */
+    /* As leader: fenced nodes that are newcomers to one that has confirmed. */
+    struct node_mask newcomers;
+    uint32_t asking; /* As leader: the arbitrator has not answered. */
     uint64_t asked_ms;
     uint32_t behind;       /* The others are let in to the arbitrator first; asking is set, too. */
-    struct node_mask told; /* They have fenced this node. */
+    struct node_mask told; /* Nodes that have told this one that they have fenced it. */
     uint32_t stopped;      /* This node stops; nothing counts any more. */
 };
 
 /* The arbitrator. */
 struct qmgr_arbit {
-    uint32_t state; /* enum arbit_state; of the president, others only know RUN or FIND. */
-    uint32_t node;  /* As a member: who it is, 0 = nobody. */
+    uint32_t state; /* enum arbit_state; only the president's is exact, others know RUN or FIND. */
+    uint32_t node;  /* As a member: node id of the arbitrator; 0 = there is none. */
     uint32_t ticket[2];
     /* As president. */
     uint32_t candidate;
     uint32_t ticket_new[2];
-    uint32_t former; /* PREP1: who it was before; nobody has the new one yet. */
+    uint32_t former; /* PREP1: the arbitrator before, while nobody has the new one yet; 0 = none. */
     uint32_t ticket_former[2];
     uint32_t spent; /* Somebody may have asked with the ticket, or the arbitrator forgotten it. */
     struct node_mask waiting; /* Members that have not answered ARBIT_PREP_REQ. */
     uint32_t unlinked;        /* Some member is not linked to the candidate. */
     struct node_mask poor;    /* Candidates to which not all members are linked. */
     struct node_mask bad;     /* Candidates that do not answer. */
-    uint64_t since_ms;        /* In this state. */
+    uint64_t since_ms;        /* When `state` was entered. */
     uint64_t forget_ms;       /* When `poor` and `bad` were last emptied. */
     uint32_t tick_running;
 };
@@ -159,17 +161,17 @@ struct qmgr_arbit {
 
 /* The last measurements of something. */
 struct pace_samples {
-    uint32_t count; /* Of all so far. */
+    uint32_t count; /* Measurements so far; the last PACE_SAMPLES of them are kept. */
     uint32_t ms[PACE_SAMPLES];
 };
 
-/* One that this node asks. */
+/* A member that this node asks again and again. */
 struct pace_peer {
-    uint32_t dynamic_id; /* Of the life that is asked, 0 = nobody is. */
-    uint32_t number;     /* Of the last question. */
-    uint32_t owed;       /* It is not answered. */
+    uint32_t dynamic_id; /* Dynamic id of the life that is asked; 0 = none is. */
+    uint32_t number;     /* Number of the last question to it. */
+    uint32_t owed;       /* The last question is not answered. */
     uint64_t asked_ms;
-    uint32_t reach_ms; /* Of the last answer... */
+    uint32_t reach_ms; /* How long the last answer took. */
     uint32_t inside_ms;
     struct pace_samples samples;
 };
@@ -178,11 +180,11 @@ struct pace_peer {
 struct qmgr_pace {
     uint32_t tick_running;
     uint64_t due_ms; /* When the next tick should be. */
-    uint32_t number; /* Of the last question, or probe. */
+    uint32_t number; /* Number of the last question or probe. */
     /* The own threads. */
-    uint32_t probes; /* Not back. */
+    uint32_t probes; /* Probes of the own threads that are not back. */
     uint64_t probed_ms;
-    uint32_t probe_ms; /* What the last ones took. */
+    uint32_t probe_ms; /* How long the last probes took until all were back. */
     struct pace_samples inside;
     struct pace_peer peer[DATA_NODE_ID_MAX + 1];
     /* As all know it. */
@@ -190,13 +192,13 @@ struct qmgr_pace {
     struct node_mask aside;
     /* As president. */
     struct pace_map map;
-    uint64_t row_ms[DATA_NODE_ID_MAX + 1]; /* When it came; 0 = never. */
+    uint64_t row_ms[DATA_NODE_ID_MAX + 1]; /* When the row of each came; 0 = never. */
     struct pace_state of[DATA_NODE_ID_MAX + 1];
     struct pace_state link;
-    uint32_t link_slow; /* Between these two; 0, 0 = none is followed. */
-    uint32_t link_a, link_b;
+    uint32_t link_slow;      /* The link between link_a and link_b is slow. */
+    uint32_t link_a, link_b; /* Ends of the link that is followed; 0, 0 = none is. */
     uint64_t told_ms;
-    uint32_t judges; /* It has been president, and has said all again. */
+    uint32_t judges; /* As president this node has begun to judge, and tells everything again. */
 };
 
 struct qmgr {
@@ -214,7 +216,7 @@ struct qmgr {
         uint32_t incarnation;
         uint32_t president;
         uint32_t dynamic_id;
-        struct node_mask members; /* Oneself included once committed. */
+        struct node_mask members; /* Members; this node is one once it is committed. */
         struct node_mask expected;
         struct node_mask waiting; /* JOINING: members whose NODEINFO has not come. */
         uint32_t prepared;        /* JOINING: CM_ADD PREPARE has come. */
@@ -225,14 +227,14 @@ struct qmgr {
         uint32_t sttor_owed; /* NDBCNTR waits for phase 1. */
         uint32_t sttor_data;
         uint32_t last_cause;           /* Last refusal that was logged. */
-        uint32_t first;                /* Who comes back first, as it was logged; 0 = nobody. */
-        uint32_t has_data;             /* Own; from NDBCNTR. */
-        uint32_t aside;                /* Own: waits until the others run; from NDBCNTR. */
-        struct cm_known_ord known;     /* Own, the same. */
-        uint32_t told_aside;           /* That all of its node group stand aside. */
+        uint32_t first;                /* Node that comes back first, as it was logged; 0 = none. */
+        uint32_t has_data;             /* enum cm_data of this node; from NDBCNTR. */
+        uint32_t aside;                /* This node waits until the others run; from NDBCNTR. */
+        struct cm_known_ord known;     /* What this node knows of data; from NDBCNTR. */
+        uint32_t told_aside;           /* It was logged that all of its node group stand aside. */
         uint32_t running;              /* JOINING: the cluster is started. */
-        uint32_t told_why;             /* enum start_set: for what it said last that it waits... */
-        struct node_mask told_missing; /* ...and for whom. */
+        uint32_t told_why;             /* enum start_set: why it waits, as it was logged last. */
+        struct node_mask told_missing; /* Nodes that it waits for, as they were logged with that. */
     } join;
 
     /* As president. */
@@ -241,7 +243,7 @@ struct qmgr {
         uint32_t attempt;
         uint32_t phase; /* enum cm_add_phase */
         uint32_t dynamic_next;
-        struct node_mask waiting; /* Have not answered the phase. */
+        struct node_mask waiting; /* Nodes that have not answered the phase. */
     } president;
 
     /* Ring. */
@@ -258,7 +260,7 @@ struct qmgr {
     /* How irregular everything is: what the others and this node do late. */
     struct {
         struct beat_window window;
-        uint32_t told_ms[DATA_NODE_ID_MAX + 1];  /* What each has said of its own patience. */
+        uint32_t told_ms[DATA_NODE_ID_MAX + 1];  /* Patience of each, as it has said. */
         uint64_t heard_ms[DATA_NODE_ID_MAX + 1]; /* When each was last heard; 0 = never. */
     } beat;
 
@@ -269,16 +271,17 @@ struct qmgr {
 
     /* Node restart: members of a started cluster. */
     struct {
-        uint32_t adding;  /* Between CM_ADD PREPARE and COMMIT; 0 = nobody. */
-        uint32_t owed;    /* PREPARE is not confirmed. */
+        uint32_t adding;  /* Node between CM_ADD PREPARE and COMMIT; 0 = none. */
+        uint32_t owed;    /* CM_ADD PREPARE is not confirmed. */
         uint32_t guarded; /* Links of data nodes begin restricted. */
         uint64_t since_ms;
         uint64_t started_ms;        /* When this node ceased to be a newcomer. */
         struct node_mask newcomers; /* Members that are not started. */
-        struct node_mask uncounted; /* As a newcomer: to whom this node is not a full member yet. */
-        struct node_mask leaving;   /* Members that have said that they stop. */
-        struct node_mask open;      /* No members; their links may come. */
-        uint64_t asked_ms[DATA_NODE_ID_MAX + 1]; /* When they asked to join, or came. */
+        /* As a newcomer: members to whom this node is not a full member yet. */
+        struct node_mask uncounted;
+        struct node_mask leaving; /* Members that have said that they stop. */
+        struct node_mask open;    /* Nodes that are no members and whose links may come. */
+        uint64_t asked_ms[DATA_NODE_ID_MAX + 1]; /* When each asked to join, or its link came. */
     } rejoin;
 
     /* From NDBCNTR. */
@@ -321,7 +324,7 @@ static inline bool qmgr_is_president(const struct qmgr *qmgr)
 {
     return qmgr->join.state == JOIN_MEMBER && qmgr->join.president == qmgr_own(qmgr);
 }
-/* Error insert: as if it hung, towards the other QMGRs. */
+/* Error insert: this node behaves towards the other QMGRs as if it hung. */
 static inline bool qmgr_hangs(const struct qmgr *qmgr)
 {
     return ERROR_INSERTED(&qmgr->block, 940);
@@ -335,7 +338,7 @@ void qmgr_exec_LINK_UP_REP(struct block *block, const struct signal *sig);
 void qmgr_exec_LINK_DOWN_REP(struct block *block, const struct signal *sig);
 
 /* qmgr_join.c: the joiner's side. */
-void qmgr_join_begin(struct qmgr *qmgr); /* STTOR 1, first or again. */
+void qmgr_join_begin(struct qmgr *qmgr); /* Begins STTOR 1, for the first time or again. */
 void qmgr_join_restart(
     struct qmgr *qmgr);                 /* Leaves what was reached and looks for the others anew. */
 void qmgr_join_look(struct qmgr *qmgr); /* ELECTION: asks everyone in sight. */
@@ -362,18 +365,19 @@ void qmgr_exec_CM_REGREQ(struct block *block, const struct signal *sig);
 void qmgr_exec_CM_ADD_CONF(struct block *block, const struct signal *sig);
 
 /* qmgr_rejoin.c: node restart, and the stop of one node. */
-bool qmgr_is_newcomer(const struct qmgr *qmgr); /* This node is. */
-/* As a newcomer: not taken along by this failure. */
+bool qmgr_is_newcomer(const struct qmgr *qmgr); /* This node is a newcomer. */
+/* As a newcomer: this node is not taken along by this failure. */
 bool qmgr_may_stay(const struct qmgr *qmgr, const struct node_mask *leave);
 /* Members, and whoever is about to be one, that every failure takes along. */
 void qmgr_newcomers(const struct qmgr *qmgr, struct node_mask *nodes);
 /* Those of them that do not count themselves: they joined behind this node, so they wait for its
  * word. One that joined before may count itself while that is on its way to here. */
 void qmgr_voteless(const struct qmgr *qmgr, struct node_mask *nodes);
-void qmgr_rejoin_stops(struct qmgr *qmgr);       /* This node does, in whatever order. */
-uint32_t qmgr_end_code(const struct qmgr *qmgr); /* When the others have declared this one dead. */
+void qmgr_rejoin_stops(struct qmgr *qmgr); /* This node stops, in whatever order. */
+/* Exit code when the others have declared this node dead. */
+uint32_t qmgr_end_code(const struct qmgr *qmgr);
 void qmgr_rejoin_open(struct qmgr *qmgr);
-void qmgr_rejoin_close(struct qmgr *qmgr, uint32_t node); /* It is fenced. */
+void qmgr_rejoin_close(struct qmgr *qmgr, uint32_t node); /* The node is fenced. */
 uint32_t qmgr_rejoin_refusal(const struct qmgr *qmgr, uint32_t node, const struct cm_regreq *req);
 uint32_t qmgr_rejoin_before(const struct qmgr *qmgr, uint32_t node);
 void qmgr_rejoin_begin(struct qmgr *qmgr, uint32_t node);
@@ -397,14 +401,14 @@ void qmgr_exec_CM_HEARTBEAT(struct block *block, const struct signal *sig);
 void qmgr_heard(struct qmgr *qmgr, uint32_t node); /* A word of it counts as a sign of life. */
 /* Something came late by so much (0: in time). Counts while the node takes part in failures. */
 void qmgr_beat(struct qmgr *qmgr, uint32_t node, uint64_t late_ms);
-uint32_t qmgr_patience_own_ms(const struct qmgr *qmgr); /* By what this node has seen. */
-uint32_t qmgr_patience_ms(const struct qmgr *qmgr);     /* By what any member has. */
+uint32_t qmgr_patience_own_ms(const struct qmgr *qmgr); /* Patience by what this node has seen. */
+uint32_t qmgr_patience_ms(const struct qmgr *qmgr);     /* Patience by what any member has seen. */
 
 /* qmgr_api.c */
 void qmgr_client_up(struct qmgr *qmgr, uint32_t node);
 void qmgr_client_down(struct qmgr *qmgr, uint32_t node);
 void qmgr_client_tick(struct qmgr *qmgr);
-void qmgr_clients_tell_level(struct qmgr *qmgr); /* Started, or not any more. */
+void qmgr_clients_tell_level(struct qmgr *qmgr); /* This node is started, or is not any more. */
 void qmgr_exec_SCHEMA_CHANGED_REP(struct block *block, const struct signal *sig);
 void qmgr_clients_tell(struct qmgr *qmgr, uint32_t failure_no, const struct node_mask *nodes);
 void qmgr_exec_API_REGREQ(struct block *block, const struct signal *sig);
@@ -417,19 +421,20 @@ uint32_t qmgr_silence_ms(const struct qmgr *qmgr, bool suspected); /* T1, T2 of 
 void qmgr_suspect(struct qmgr *qmgr, uint32_t node, bool lost, const char *how);
 /* This node has closed its link for what it sent. */
 void qmgr_accuse(struct qmgr *qmgr, uint32_t node);
-/* It has closed its link to this node, with a word. */
+/* A node has closed its link to this one and said so. */
 void qmgr_dismissed(struct qmgr *qmgr, uint32_t node);
 /* Those that one of `tellers` has fenced. */
 void qmgr_condemned(const struct qmgr *qmgr, const struct node_mask *tellers,
                     struct node_mask *condemned);
-bool qmgr_reaches(const struct qmgr *qmgr, uint32_t node); /* As far as this node knows. */
+/* This node reaches it, or reached it last. */
+bool qmgr_reaches(const struct qmgr *qmgr, uint32_t node);
 void qmgr_reach_probe(struct qmgr *qmgr);
 void qmgr_reach_reset(struct qmgr *qmgr);
 void qmgr_reach_view(struct qmgr *qmgr); /* The view has changed: what is left to be found? */
 void qmgr_reach_row(struct qmgr *qmgr, uint32_t node, const struct node_mask *row);
 void qmgr_reach_evaluate(struct qmgr *qmgr);
-void qmgr_reach_now(struct qmgr *qmgr);                   /* As was asked for a moment before. */
-void qmgr_reach_joined(struct qmgr *qmgr, uint32_t node); /* It is a member now. */
+void qmgr_reach_now(struct qmgr *qmgr);                   /* QMGR_REACH_NOW has come. */
+void qmgr_reach_joined(struct qmgr *qmgr, uint32_t node); /* The node is a member now. */
 void qmgr_reach_tick(struct qmgr *qmgr);
 void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig);
 
@@ -437,7 +442,7 @@ void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig);
 bool qmgr_agrees(const struct qmgr *qmgr); /* A lost member is a matter of agreement. */
 void qmgr_failure_found(struct qmgr *qmgr, const struct node_mask *leave);
 void qmgr_failure_fence_now(struct qmgr *qmgr);
-void qmgr_failure_decided(struct qmgr *qmgr, uint32_t code); /* As leader. */
+void qmgr_failure_decided(struct qmgr *qmgr, uint32_t code); /* As leader: the verdict is `code`. */
 void qmgr_failure_stop(struct qmgr *qmgr, uint32_t exit_code, const char *why);
 void qmgr_exec_FAIL_PREPARE(struct block *block, const struct signal *sig);
 void qmgr_exec_FAIL_CONF(struct block *block, const struct signal *sig);
@@ -446,9 +451,9 @@ void qmgr_exec_FAIL_COMMIT(struct block *block, const struct signal *sig);
 void qmgr_exec_FAIL_OUT_REP(struct block *block, const struct signal *sig);
 
 /* qmgr_verdict.c: may this part go on? */
-/* Of those that are left without `leave`, before any arbitrator. */
+/* The rule's verdict on those that are left without `leave`, before any arbitrator is asked. */
 enum arbit_code qmgr_rule(const struct qmgr *qmgr, const struct node_mask *leave);
-void qmgr_verdict(struct qmgr *qmgr); /* As leader, all have confirmed. */
+void qmgr_verdict(struct qmgr *qmgr); /* As leader: all have confirmed. */
 void qmgr_verdict_tick(struct qmgr *qmgr);
 void qmgr_verdict_client_down(struct qmgr *qmgr, uint32_t node);
 void qmgr_exec_ARBIT_CHOOSE_CONF(struct block *block, const struct signal *sig);
@@ -470,14 +475,15 @@ void qmgr_exec_ARBIT_LOST_REP(struct block *block, const struct signal *sig);
 
 /* qmgr_pace.c: how fast the others and the own threads are. */
 void qmgr_pace_tick(struct qmgr *qmgr);
-void qmgr_pace_members(const struct qmgr *qmgr, struct node_mask *nodes); /* Who is judged. */
+/* Members that are judged. */
+void qmgr_pace_members(const struct qmgr *qmgr, struct node_mask *nodes);
 void qmgr_exec_PACE_ASK_REP(struct block *block, const struct signal *sig);
 void qmgr_exec_PACE_ANSWER_REP(struct block *block, const struct signal *sig);
 void qmgr_exec_PACE_PROBE_CONF(struct block *block, const struct signal *sig);
 
 /* qmgr_pace_judge.c: who is slow, and who hears of it. */
 void qmgr_pace_row(struct qmgr *qmgr, uint32_t node, const struct pace_row *row);
-void qmgr_pace_judge(struct qmgr *qmgr); /* As president, after its own row. */
+void qmgr_pace_judge(struct qmgr *qmgr); /* The president judges, after its own row. */
 void qmgr_pace_view(struct qmgr *qmgr);  /* The members have changed. */
 void qmgr_exec_PACE_ROW_REP(struct block *block, const struct signal *sig);
 void qmgr_exec_PACE_SLOW_REP(struct block *block, const struct signal *sig);

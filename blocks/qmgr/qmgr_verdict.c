@@ -1,9 +1,9 @@
-/* qmgr_verdict.c -- the leader of a round: may this part of the cluster go on? */
+/* qmgr_verdict.c -- the leader of a round decides whether this part of the cluster may go on. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/qmgr/partition_rule.h"
 #include "blocks/qmgr/qmgr_state.h"
 
-#define STAND_BACK_MS 100u /* Behind those that have thrown this node out. */
+#define STAND_BACK_MS 100u /* So much later than those that have thrown this node out. */
 
 /* Where all leave in good order some are the last, and that is nothing to be alarmed about. */
 static void tell_result(struct qmgr *qmgr, enum arbit_code code)

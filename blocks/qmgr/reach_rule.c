@@ -1,4 +1,4 @@
-/* reach_rule.c -- who has to leave when not everybody reaches everybody? A pure function. */
+/* reach_rule.c -- decides who has to leave when not everybody reaches everybody. Pure. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/qmgr/reach_rule.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-/* reach_rule.h -- who has to leave when not everybody reaches everybody? A pure function. */
+/* reach_rule.h -- decides who has to leave when not everybody reaches everybody. Pure. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "kernel/node_config.h"
@@ -9,7 +9,7 @@ struct reach {
     struct node_mask members;
     struct node_mask gone;    /* Members that leave in any case. */
     struct node_mask accused; /* Members that have broken the protocol, as others that stay say. */
-    struct node_mask known;   /* Own included. */
+    struct node_mask known;   /* Members whose rows count, the own node included. */
     struct node_mask row[NODE_ID_MAX + 1];
     uint32_t age[NODE_ID_MAX + 1]; /* Dynamic ids: the greater, the younger. */
 };
