@@ -287,7 +287,7 @@ static uint32_t add_column(struct dict *dict, const struct section *section, uin
     return table_def_check(def);
 }
 
-/* The same definition, with other numbers; no row is older than a column. */
+/* Makes the same definition with other numbers; no row is older than a column. */
 static uint32_t truncate_table(struct dict *dict, const struct alter_table_req *req,
                                uint32_t *object)
 {

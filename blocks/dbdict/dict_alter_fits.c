@@ -1,5 +1,5 @@
-/* dict_alter_fits.c -- is what the master makes of a table what this node's own definition becomes?
- */
+/* dict_alter_fits.c -- checks that a definition from the master is what this node's own one
+ * becomes. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The master has looked at the same dictionary. So the change is read out of the definition that it
@@ -11,9 +11,10 @@
 /* What is new in the definition that was sent; its memory is used again. */
 struct change {
     struct table_index index;
-    struct column_format format; /* Of a new column. */
-    uint32_t first_size;         /* Of a new database name; 0 = there is none. */
-    uint32_t size; /* Of the new name behind it: an index's, a column's or the table's. */
+    struct column_format format; /* Format of a new column. */
+    /* Bytes of a new database name, which comes first in `name`; 0 = there is none. */
+    uint32_t first_size;
+    uint32_t size; /* Bytes of the new name behind it: an index's, a column's or the table's. */
     char name[2 * TABLE_NAME_MAX];
 };
 
@@ -35,7 +36,8 @@ static bool read_unique(struct dict *dict, const struct table_def *def, uint32_t
     uint32_t number = def->unique_count - 1u;
     if (def->unique_count == 0 || !table_def_unique(def, number, &change->index)) return false;
     if (change->index.table_id != table_id || table_id == 0) return false;
-    if (table_id != dict_table_unused(dict, 0)) return false; /* As the master has chosen. */
+    /* The master has chosen by this rule. */
+    if (table_id != dict_table_unused(dict, 0)) return false;
     if (!table_version_follows(dict->table[table_id].version, change->index.version)) return false;
     change->size = change->index.name_size;
     memcpy(change->name, change->index.name, change->size);

@@ -56,7 +56,7 @@ void dict_alter_order(struct dict *dict)
     const struct dict_local *local = &dict->local;
     struct node_mask all = dict_all_instances(dict, BLOCK_DBLQH);
     struct node_mask added = local->added_lqh;
-    if (local->operation == SCHEMA_RENAME) return; /* They know no names. */
+    if (local->operation == SCHEMA_RENAME) return; /* The LQHs know no names. */
     if (local->operation == SCHEMA_DROP_UNIQUE || local->operation == SCHEMA_CREATE_UNIQUE) {
         dict_unique_order(dict);
         return;

@@ -404,7 +404,8 @@ void dict_file_tell(struct dict *dict, bool changed)
 
 /* --- Room for a longer image. --- */
 
-/* Of both copies; some more than is needed, so that not every small table asks the disk. */
+/* Sizes of both copies are multiples of this: some more than is needed, so that not every small
+ * table asks the disk. */
 #define ROOM_STEP 65536u
 
 static void next_room(struct dict *dict, uint32_t copy)
@@ -565,7 +566,7 @@ void dict_exec_FSPREALLOCATECONF(struct block *block, const struct signal *sig)
     struct dict_file *file = &dict->file;
     ndbrequire(file->state == SCHEMA_FILE_ROOM_GETTING);
     ndbrequire(SIG_PAYLOAD(sig, fs_conf)->sender_data == file->copy);
-    file->room[file->copy] = file->room_wanted; /* At least. */
+    file->room[file->copy] = file->room_wanted; /* The copy has this room at least. */
     room_made(dict);
 }
 

@@ -22,7 +22,7 @@ static bool record_head(const struct dict *dict, const struct image_writer *writ
     return true;
 }
 
-/* As many words as there is room for; a record may go on in the next piece. */
+/* Gives as many words as there is room for; a record may go on in the next piece. */
 uint32_t image_fill(struct dict *dict, struct image_writer *writer, uint32_t *words, uint32_t room)
 {
     uint32_t used = 0;

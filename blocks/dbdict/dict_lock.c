@@ -1,5 +1,5 @@
-/* dict_lock.c -- a lost node comes back: the schema stays as it is meanwhile, and it becomes a
- * member again. */
+/* dict_lock.c -- a lost node comes back: the schema stays as it is meanwhile, and the node becomes
+ * a member again. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "blocks/dbdict/dict_state.h"

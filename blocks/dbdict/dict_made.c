@@ -7,7 +7,7 @@
 const struct dict_set *dict_set_of_step(const struct dict_local *local)
 {
     static const struct dict_set none;
-    /* Until then it goes on being changed as a part of its table. */
+    /* Until then an index goes on being changed as a part of its table. */
     bool entries =
         local->operation == SCHEMA_DROP_UNIQUE || local->operation == SCHEMA_CREATE_UNIQUE;
     switch (local->step) {

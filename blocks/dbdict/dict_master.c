@@ -171,7 +171,8 @@ void dict_exec_SCHEMA_PREPARE_REF(struct block *block, const struct signal *sig)
     const struct schema_prepare_ref *ref = SIG_PAYLOAD(sig, schema_prepare_ref);
     if (dict->master.state != MASTER_PREPARING || ref->trans_id != dict->master.trans_id ||
         !node_mask_has(&dict->master.waiting, ref_node(sig->sender))) {
-        jam(); /* Of a transaction that is over, or of a node that was not asked. */
+        /* This is the refusal of a transaction that is over, or of a node that was not asked. */
+        jam();
         odd_answer(dict, sig);
         return;
     }

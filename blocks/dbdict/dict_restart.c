@@ -122,7 +122,7 @@ static _Noreturn void source_failed(struct dict *dict, uint32_t table_id, uint32
     node_fail(EXIT_SCHEMA_SOURCE, __FILE__, __LINE__, text);
 }
 
-/* Of an answer and the number that was asked for. */
+/* Check of an answer and of the number that was asked for. */
 static uint32_t copy_check(const struct schema_copy_conf *conf, uint32_t asked,
                            const struct section *sections, uint32_t count)
 {

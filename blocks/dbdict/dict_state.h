@@ -31,7 +31,7 @@ struct dict_chunk {
 #define DICT_CHUNKS_MAX 0x100000u         /* 1 GB: the schema memory is the limit. */
 #define DICT_WORDS_MAX  SIGNAL_EXTENT_MAX /* Definition and distribution travel in one signal. */
 #define DICT_HEAD_WORDS 32u   /* Room for the head, payload and lengths of any such signal. */
-#define DICT_LIST_WORDS 4096u /* Of one LIST_TABLES_CONF. */
+#define DICT_LIST_WORDS 4096u /* Words of tables in one LIST_TABLES_CONF, at most. */
 #define DICT_NAME_BYTES (TABLE_NAME_MAX + 4u)
 /* The definition of a unique index has no defaults. */
 #define DICT_INDEX_DEF_BYTES                                                                       \
@@ -43,17 +43,18 @@ struct dict_stored {
     uint32_t version;
     uint32_t def_words;
     uint32_t distribution_words;
-    uint32_t first_chunk; /* 0: there is none. */
+    uint32_t first_chunk; /* First piece; 0: there is none. */
 };
 
 struct dict_table {
-    uint32_t state;   /* enum table_state */
-    uint32_t version; /* Also of the last table that had this number: a new one gets the next. */
+    uint32_t state; /* enum table_state */
+    /* Version of the table, or of the last one that had its number: a new one gets the next. */
+    uint32_t version;
     uint32_t fragments;
     uint32_t def_words;
     uint32_t distribution_words;
     uint32_t first_chunk;
-    struct dict_stored next; /* While it is altered: what it is going to be. */
+    struct dict_stored next; /* What the table is going to be, while it is altered. */
     uint32_t base_id;        /* The table whose unique index it is, 0 = an ordinary table. */
     uint32_t next_by_name;   /* Table id, 0 = last of its chain. */
     uint32_t name_size;
@@ -82,18 +83,18 @@ struct dict_master {
     uint32_t state; /* enum master_state */
     uint32_t trans_id;
     uint32_t operation;  /* enum schema_operation */
-    uint32_t client_ref; /* 0: the client is gone, nobody is answered. */
+    uint32_t client_ref; /* Client that gets the answer; 0: it is gone, nobody is answered. */
     uint32_t client_data;
     uint32_t table_id;
     uint32_t version;
-    uint32_t object; /* Of SCHEMA_PREPARE_REQ. */
+    uint32_t object; /* `object` of SCHEMA_PREPARE_REQ. */
     uint32_t step;   /* enum schema_step */
     uint32_t error;
-    uint32_t taken;           /* From a lost master, whose questions may still be answered. */
+    uint32_t taken; /* The transaction is a lost master's, whose questions may still be answered. */
     struct node_mask waiting; /* Members that have not answered. */
-    struct table_def *def;    /* In def_memory: while PLACING, or what an alter makes. */
+    struct table_def *def;    /* Definition in def_memory: while PLACING, or what an alter makes. */
     void *def_memory;
-    void *index_memory; /* For the definition of a unique index. */
+    void *index_memory; /* Memory for the definition of a unique index. */
     uint32_t *words;    /* The encoded definition. */
 };
 
@@ -113,38 +114,41 @@ struct dict_built {
 /* At the master: how far the nodes are. */
 struct dict_progress {
     struct dict_built node[DATA_NODE_ID_MAX + 1];
-    uint64_t told_ms; /* The client. */
-    uint32_t tenths;  /* Told to the cluster log. */
+    uint64_t told_ms; /* When the client was told last. */
+    uint32_t tenths;  /* Tenths of the rows that the cluster log was told of last. */
 };
 
 /* The participant's side: what this node's TC and LQH instances do. */
-#define DICT_LDMS_MAX 24u /* LDM_COUNT_MAX. */
+#define DICT_LDMS_MAX 24u /* LDM instances of a node at most, as LDM_COUNT_MAX. */
 
 struct dict_local {
     uint32_t active;
     uint32_t trans_id;
-    uint32_t master_ref; /* 0: it is lost, and its successor has not spoken yet. */
+    uint32_t master_ref; /* Master's DBDICT; 0: it is lost, and its successor has not spoken yet. */
     uint32_t operation;
     uint32_t table_id;
-    uint32_t object;                         /* Of SCHEMA_PREPARE_REQ. */
-    uint32_t then;                           /* A step that follows the one under way; 0 = none. */
-    struct dict_set made;                    /* By a create, */
-    struct dict_set gone;                    /* by a drop; a truncate has both. */
-    uint32_t version_before[DICT_GROUP_MAX]; /* Of the table numbers made, for an abort. */
-    uint32_t at;                             /* The one that the instances are at. */
-    uint32_t adding;                         /* The last one that they were to add: */
-    struct node_mask added_tc;               /* these have; of those before it all have. */
-    struct node_mask added_lqh;
-    uint32_t step; /* 0 = preparing */
+    uint32_t object;      /* `object` of SCHEMA_PREPARE_REQ. */
+    uint32_t then;        /* A step that follows the one under way; 0 = none. */
+    struct dict_set made; /* Tables that come, with a create or truncate. */
+    struct dict_set gone; /* Tables that go, with a drop or truncate. */
+    /* Versions that the numbers in `made` had before, for an abort. */
+    uint32_t version_before[DICT_GROUP_MAX];
+    uint32_t at;     /* Index of the table that the instances are at, in the set of the step. */
+    uint32_t adding; /* Index in `made` of the last table that they were to add. */
+    /* TC instances that have added that one; all have added those before it. */
+    struct node_mask added_tc;
+    struct node_mask added_lqh; /* LQH instances that have added it. */
+    uint32_t step;              /* 0 = preparing */
     uint32_t waits;
     uint32_t error;
-    uint32_t has_index;          /* PREPARE of CREATE_UNIQUE: the instances have been told of it, */
-    uint32_t reserved;           /* and RESERVE: its version is used up. */
-    uint32_t has_room;           /* PREPARE of a create: the schema files can become longer. */
-    struct node_mask waiting_tc; /* Instances; numbers fit into a node mask. */
+    uint32_t has_index; /* PREPARE of CREATE_UNIQUE: the instances have been told of the index. */
+    uint32_t reserved;  /* RESERVE has come: the versions in `made` are used up. */
+    uint32_t has_room;  /* PREPARE of a create: the schema files can become longer. */
+    /* TC instances that have not answered; their numbers fit into a node mask. */
+    struct node_mask waiting_tc;
     struct node_mask waiting_lqh;
     void *def_memory;
-    void *index_memory; /* The same for the definition of a unique index. */
+    void *index_memory; /* Memory for the definition of a unique index. */
 };
 
 /*
@@ -177,20 +181,20 @@ struct schema_copy {
 };
 struct dict_file {
     uint32_t state;  /* enum schema_file_state */
-    uint32_t copy;   /* That is open. */
-    uint32_t file;   /* NDBFS' number of it. */
-    bool loading;    /* The second pass. */
-    uint32_t newest; /* This copy is written last. */
+    uint32_t copy;   /* Copy that is open. */
+    uint32_t file;   /* NDBFS' number of the open copy. */
+    bool loading;    /* This is the second pass, which takes the tables in. */
+    uint32_t newest; /* Copy with the newest image: the other one is written first. */
     uint32_t writes; /* Copies still to be written. */
-    uint32_t number; /* Of the piece that is read. */
-    uint32_t bytes;  /* Of the piece under way. */
+    uint32_t number; /* Number of the piece that is read. */
+    uint32_t bytes;  /* Bytes of the piece under way. */
     uint64_t offset;
     uint64_t size;
     uint64_t room[IMAGE_COPIES]; /* Bytes that the copy has on the disk. */
     uint64_t room_wanted;
     uint32_t room_error;
     uint64_t chain;
-    uint64_t sequence; /* Of the schema; grows with each change. 0 = there is none. */
+    uint64_t sequence; /* Sequence of the schema; grows with each change. 0 = there is none. */
     uint8_t *head;     /* IMAGE_HEAD_BYTES */
     uint8_t *piece;    /* IMAGE_PIECE_BYTES */
     struct image_head now;
@@ -222,46 +226,48 @@ struct dict_restart {
     uint32_t state; /* enum restart_state */
     uint32_t sender;
     uint32_t sender_data;
-    uint32_t source; /* Node. */
+    uint32_t source; /* Node whose schema the cluster starts with. */
     uint32_t table_id;
     bool changed; /* The source has another schema than this node had. */
     bool running; /* The source runs: the sequence is the one that it answers with. */
     uint64_t sequence;
-    struct node_mask waiting_tc; /* Instances. */
+    struct node_mask waiting_tc; /* TC instances that have not answered. */
     struct node_mask waiting_lqh;
 };
 
 /* Lost members; docs/protocols/schema.md. */
 struct dict_lost {
-    uint32_t failure_no;      /* The newest; 0 = none yet. */
-    uint32_t asked_no;        /* SCHEMA_TAKEOVER_REQ of a failure that is not known here yet, */
-    uint32_t asked_by;        /* and who asks. */
-    struct node_mask waiting; /* New master: SCHEMA_TAKEOVER_CONFs. */
-    struct schema_takeover_conf trans; /* Where the first ones are that have come. */
-    struct node_mask without;          /* Who among them has none, */
-    struct node_mask back;             /* and who is on the way back. */
-    bool abort;                        /* Somebody aborts. */
-    bool ready;                        /* All have prepared. */
+    uint32_t failure_no;      /* Number of the newest failure; 0 = none yet. */
+    uint32_t asked_no;        /* Failure of a SCHEMA_TAKEOVER_REQ that is not known here yet. */
+    uint32_t asked_by;        /* Sender of that SCHEMA_TAKEOVER_REQ. */
+    struct node_mask waiting; /* New master: members whose SCHEMA_TAKEOVER_CONF has not come. */
+    /* Answer of the member that is furthest, of those that have come. */
+    struct schema_takeover_conf trans;
+    struct node_mask without; /* Members that have no transaction, as they have answered. */
+    struct node_mask back;    /* Members that are on the way back, as they have answered. */
+    bool abort;               /* Somebody aborts. */
+    bool ready;               /* All have prepared. */
 };
 
 /* At the president: no schema transactions while nodes come back; all of them share the lock. */
 struct dict_lock {
-    struct node_mask nodes;   /* Empty: not locked. */
-    struct node_mask waiting; /* Of them: until the last transaction has ended. */
+    struct node_mask nodes;   /* Nodes that hold the lock; empty: not locked. */
+    struct node_mask waiting; /* Nodes among them that wait until the last transaction has ended. */
     uint32_t sender;
-    uint32_t sender_data[DATA_NODE_ID_MAX + 1]; /* By node. */
+    /* sender_data of the SCHEMA_LOCK_REQ of each node. */
+    uint32_t sender_data[DATA_NODE_ID_MAX + 1];
 };
 
 /* At a node that comes back: its LQHs get the rows, a table at a time. */
 struct dict_copy {
-    uint32_t sender; /* 0: not under way. */
+    uint32_t sender; /* Sender of COPY_START_REQ; 0: no copy is under way. */
     uint32_t sender_data;
     uint32_t table_id;
-    uint32_t instances;                   /* That have something of this table to copy: all. */
-    struct node_mask waiting;             /* Of them. */
-    uint32_t permille[DICT_LDMS_MAX + 1]; /* By instance: of this table. */
-    uint64_t fragments;                   /* Of all tables. */
-    uint64_t done;                        /* Of those that are through. */
+    uint32_t instances;       /* LQH instances that are asked to copy the table: all. */
+    struct node_mask waiting; /* Instances among them that are not through with the table. */
+    uint32_t permille[DICT_LDMS_MAX + 1]; /* Share of the table that each instance has copied. */
+    uint64_t fragments;                   /* Fragments of all tables. */
+    uint64_t done;                        /* Fragments of the tables that are through. */
     uint64_t rows;
     uint64_t own;
     uint64_t kept;
@@ -272,7 +278,7 @@ struct dict_copy {
 
 /* A schema that was read or copied is looked through, a table in a step. */
 struct dict_group {
-    uint32_t table_id; /* The next one. */
+    uint32_t table_id; /* Table that is looked at next. */
 };
 
 enum dict_work { DICT_WORK_COPY_TICK = 1, DICT_WORK_GROUPS, DICT_WORK_SETTLE };
@@ -284,7 +290,7 @@ struct dict {
     struct dict_drain {
         uint32_t sender; /* NDBCNTR waits for the end of a schema transaction; 0 = it does not. */
         uint32_t sender_data;
-    } drain[2]; /* For single user mode, and for a stop. */
+    } drain[2]; /* Orders to drain: for single user mode, and for a stop. */
     uint32_t master_node;
     struct node_mask members;
     uint32_t president;
@@ -292,10 +298,10 @@ struct dict {
     struct dict_lock lock;
     struct dict_copy copy;
     struct dict_group group;
-    uint32_t place[DATA_NODE_ID_MAX + 1]; /* Of nodes among the replicas: order.h. */
+    uint32_t place[DATA_NODE_ID_MAX + 1]; /* Place of each node among the replicas: order.h. */
 
-    uint32_t table_count; /* Of the array; ids are 1 .. table_count - 1. */
-    uint32_t tables;      /* In use. */
+    uint32_t table_count; /* Size of the array `table`; ids are 1 .. table_count - 1. */
+    uint32_t tables;      /* Tables in use. */
     struct dict_table *table;
     uint32_t name_slots; /* Power of two. */
     uint32_t *by_name;   /* First table id of each chain. */
@@ -308,7 +314,8 @@ struct dict {
     struct dict_local local;
     uint32_t trans_seen; /* The last schema transaction that a master has begun here; 0 = none. */
     uint32_t refused_id; /* The last schema transaction that was refused here at once. */
-    struct dict_built built[DICT_LDMS_MAX + 1]; /* By LQH instance. */
+    /* Rows that each LQH instance has in the index being built. */
+    struct dict_built built[DICT_LDMS_MAX + 1];
     struct dict_file file;
     struct dict_restart restart;
 };
@@ -344,7 +351,7 @@ void dict_store_remove(struct dict *dict, uint32_t table_id);
 /* The name leads to another table, which has had the same one all the time. */
 void dict_store_replace(struct dict *dict, uint32_t old_id, uint32_t new_id);
 bool dict_is_of(const struct dict *dict, uint32_t table_id,
-                uint32_t base_id); /* Is that table, or a unique index of it. */
+                uint32_t base_id); /* The table is that one, or a unique index of it. */
 /* Puts a table's words together in dict->scratch: sections[0] definition, sections[1] distribution.
  */
 void dict_store_read(struct dict *dict, const struct dict_table *table, struct section sections[2]);
@@ -357,7 +364,7 @@ bool dict_store_read_members(struct dict *dict, const struct dict_table *table,
  * their places, as DISTRIBUTION_ABSENT. */
 bool dict_store_read_places(struct dict *dict, const struct dict_table *table,
                             struct section sections[2]);
-/* Only the distribution: the other members, in the order of their places. */
+/* Reads only the distribution: the other members, in the order of their places. */
 void dict_store_read_sources(struct dict *dict, const struct dict_table *table,
                              struct section *distribution);
 /* The same as the schema files are to have it: what an altered table is going to be. */
@@ -366,7 +373,7 @@ void dict_store_read_next(struct dict *dict, const struct dict_table *table,
 /* Keeps what a table is going to be beside what it is. 0, or an error; then nothing is kept. */
 uint32_t dict_store_stage(struct dict *dict, uint32_t table_id, uint32_t version,
                           const struct section sections[2]);
-/* The table is it from now on; or it is forgotten. Without one nothing happens. */
+/* The table becomes what was kept beside it, or that is forgotten. Without any nothing happens. */
 void dict_store_adopt(struct dict *dict, uint32_t table_id);
 void dict_store_unstage(struct dict *dict, uint32_t table_id);
 /* Forgets all tables and versions. */
@@ -403,9 +410,9 @@ void dict_file_read(struct dict *dict, uint32_t sttor_sender, uint32_t sttor_dat
  * which, with its unique indexes, only the versions are kept; 0 = none. `as_is`: and of an altered
  * table what it is, not what it is going to be. */
 void dict_file_write(struct dict *dict, uint64_t sequence, uint32_t without, bool as_is);
-/* To DIH, whose files name what these have; `changed`: by a change of the schema. */
+/* Tells DIH, whose files name what these have; `changed`: by a change of the schema. */
 void dict_file_tell(struct dict *dict, bool changed);
-/* Room on the disk for the image as the dictionary is now; then dict_local_room(). */
+/* Gets room on the disk for the image as the dictionary is now; then dict_local_room(). */
 void dict_file_make_room(struct dict *dict);
 void dict_file_checked(struct dict *dict, uint32_t wrong_id);
 bool dict_file_equal(const struct dict *dict); /* Both copies have the schema as it is. */
@@ -442,7 +449,7 @@ void dict_exec_LIST_TABLES_REQ(struct block *block, const struct signal *sig);
 /* dict_master.c */
 /* 0, or why no schema transaction can begin here now. */
 uint32_t dict_not_possible(const struct dict *dict, uint32_t client);
-/* Of a transaction: what its client asked, and the first round. */
+/* Begins a transaction: its number, and what its client asked. */
 void dict_begin(struct dict *dict, const struct signal *sig, uint32_t operation,
                 uint32_t sender_data);
 /* A new number and version for the definition in the master's memory, and for its unique indexes.
@@ -466,31 +473,34 @@ void dict_exec_WAIT_DURABLE_REF(struct block *block, const struct signal *sig);
 
 /* The former master's transaction: brought to its end. */
 void dict_master_take(struct dict *dict, const struct schema_takeover_conf *trans, bool forward);
-void dict_master_lost(struct dict *dict); /* Nothing waits for those that are no members now. */
+/* Nothing waits any more for those that are no members now. */
+void dict_master_lost(struct dict *dict);
 /* TRIX has filled the index, or could not. */
 void dict_master_filled(struct dict *dict, uint32_t error);
-/* TC had no record for the question: once more. */
+/* Asks TC once more, which had no record for the question. */
 void dict_master_settle(struct dict *dict);
 
 /* dict_alter.c */
 void dict_exec_ALTER_TABLE_REQ(struct block *block, const struct signal *sig);
 void dict_exec_SCHEMA_BUILD_REP(struct block *block, const struct signal *sig);
 void dict_alter_answer(struct dict *dict);
-/* So far is this node with an index. */
+/* A node has told how far it is with an index. */
 void dict_alter_progress(struct dict *dict, uint32_t node, const struct dict_built *built);
 
-/* dict_alter_fits.c: false for a definition that this node's own one cannot become, */
+/* dict_alter_fits.c */
+/* False for a definition that this node's own one cannot become. */
 bool dict_alter_fits(struct dict *dict, const struct signal *sig);
-bool dict_truncate_fits(struct dict *dict,
-                        const struct signal *sig); /* or that cannot take its place. */
+/* False for a definition that cannot take the place of this node's own one. */
+bool dict_truncate_fits(struct dict *dict, const struct signal *sig);
 
 /* dict_alter_node.c: a node's part in what alters a table. */
 uint32_t dict_alter_prepare(struct dict *dict, const struct signal *sig);
-void dict_alter_order(struct dict *dict);     /* What the step under way means for the LQHs. */
-void dict_alter_step_done(struct dict *dict); /* What it means for the dictionary. */
-void dict_alter_adopt(struct dict *dict);     /* The new definition is the one that counts. */
-void dict_alter_cancel(struct dict *dict);    /* Nothing is built any more. */
-/* To the clients: what they remember of it is old. Version 0: it is there no more. */
+void dict_alter_order(struct dict *dict); /* What the step under way means for the LQHs. */
+/* What the step under way means for the dictionary. */
+void dict_alter_step_done(struct dict *dict);
+void dict_alter_adopt(struct dict *dict);  /* The new definition is the one that counts. */
+void dict_alter_cancel(struct dict *dict); /* Nothing is built any more. */
+/* Tells the clients that what they remember of the table is old. Version 0: it is there no more. */
 void dict_tell_changed(struct dict *dict, uint32_t table_id, uint32_t version);
 void dict_exec_LOCAL_INDEX_CONF(struct block *block, const struct signal *sig);
 void dict_exec_LOCAL_INDEX_REF(struct block *block, const struct signal *sig);
@@ -500,7 +510,7 @@ void dict_exec_SCHEMA_CANCEL_ORD(struct block *block, const struct signal *sig);
 /* dict_lock.c */
 bool dict_lock_idle(const struct dict *dict); /* No schema transaction is under way. */
 bool dict_locked(const struct dict *dict);    /* Somebody comes back. */
-void dict_lock_try(struct dict *dict);        /* Perhaps the last one has ended. */
+void dict_lock_try(struct dict *dict);        /* Perhaps the last transaction has ended. */
 void dict_lock_lost(struct dict *dict, const struct node_mask *nodes);
 void dict_exec_SCHEMA_LOCK_REQ(struct block *block, const struct signal *sig);
 void dict_exec_DRAIN_CLIENTS_REQ(struct block *block, const struct signal *sig);
@@ -541,9 +551,10 @@ const struct dict_set *dict_set_of_step(const struct dict_local *local);
 /* PREPARE of a create or truncate: keeps the table and its unique indexes in local.made. 0 or an
  * error; then dict_forget_made() is due. */
 uint32_t dict_prepare_create(struct dict *dict, const struct signal *sig);
-/* The same of the table of a unique index that comes to a table in use. */
+/* PREPARE of CREATE_UNIQUE: keeps the table of the index in local.made in the same way. */
 uint32_t dict_prepare_unique(struct dict *dict, const struct signal *sig);
-/* Into local.gone; the unique indexes first, so that none is there without its table. */
+/* Puts the table and its unique indexes into local.gone; the indexes first, so that none is there
+ * without its table. */
 void dict_set_of_drop(struct dict *dict, uint32_t table_id);
 void dict_made_online(struct dict *dict); /* All nodes' TCs and LQHs can use it. */
 void dict_forget_made(struct dict *dict); /* It is not made after all. */
@@ -553,7 +564,7 @@ void dict_forget_made(struct dict *dict); /* It is not made after all. */
 bool dict_from_master(struct dict *dict, const struct signal *sig);
 void dict_local_check(struct dict *dict); /* Perhaps the step under way is done. */
 struct node_mask dict_all_instances(const struct dict *dict, uint32_t block_no);
-/* To all instances of DBTC or DBLQH, which are added to `waiting`. */
+/* Sends to all instances of DBTC or DBLQH, and adds them to `waiting`. */
 void dict_add_to(struct dict *dict, uint32_t block_no, struct node_mask *waiting,
                  const struct local_table_add_req *req, const struct section sections[2]);
 void dict_order(struct dict *dict, uint32_t block_no, const struct node_mask *instances,

@@ -105,7 +105,7 @@ static void release_chunks(struct dict *dict, uint32_t first)
     }
 }
 
-/* As many pieces as `words` need, linked, empty. 0 when there is no memory for all. */
+/* Takes as many pieces as `words` need, linked, empty. 0 when there is no memory for all. */
 static uint32_t seize_chunks(struct dict *dict, uint32_t words)
 {
     uint32_t first = 0;
@@ -330,7 +330,7 @@ uint32_t dict_store_stage(struct dict *dict, uint32_t table_id, uint32_t version
     return 0;
 }
 
-/* Perhaps it has another name from now on. */
+/* Perhaps the table has another name from now on. */
 static void rename_table(struct dict *dict, struct dict_table *table)
 {
     struct section sections[2];

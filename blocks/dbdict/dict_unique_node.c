@@ -65,9 +65,9 @@ void dict_unique_order(struct dict *dict)
         return;
     case SCHEMA_STEP_RESERVE:
     case SCHEMA_STEP_WRITE:
-    case SCHEMA_STEP_ONLINE_LQH: /* Its table comes, */
+    case SCHEMA_STEP_ONLINE_LQH: /* The table of the index comes: dict_local.c. */
     case SCHEMA_STEP_ONLINE_TC:
-    case SCHEMA_STEP_REMOVE: /* and goes: dict_local.c. */
+    case SCHEMA_STEP_REMOVE: /* The table of the index goes: dict_local.c. */
     case SCHEMA_STEP_ABORT:
     case SCHEMA_STEP_COMPLETE:
     default:

@@ -88,7 +88,7 @@ static bool answered(struct dih *dih, const struct signal *sig, enum gcp_master_
         SIG_PAYLOAD(sig, gcp_prepareconf); /* All answers begin like this. */
     uint32_t node = ref_node(sig->sender);
     if (!dih_of_this_life(dih, sig, conf->incarnation) || master->state == GCP_OFF) {
-        jam(); /* Of a former life of the cluster. */
+        jam(); /* This is a word of a former life of the cluster. */
         return false;
     }
     if (master->state != state || conf->gci_hi != master->next_hi ||
@@ -150,7 +150,8 @@ static bool first_gci(const struct dih *dih)
     return !dih_diskless(dih) && dih->gcp_master.durable == 0;
 }
 
-/* Not before the commits of lost TCs are taken over: they may be of the old epoch. */
+/* Completes the epoch, not before the commits of lost TCs are taken over: they may be of the old
+ * one. */
 static void complete_epoch(struct dih *dih)
 {
     struct gcp_master *master = &dih->gcp_master;
@@ -286,8 +287,8 @@ void dih_exec_COPY_GCICONF(struct block *block, const struct signal *sig)
 
 /* --- A node comes back. --- */
 
-/* Between two epochs, so that it is in all of the next one, and between two saves, so that its logs
- * are asked for all of a GCI. Under load there is such a moment behind each save. */
+/* Takes a node in between two epochs, so that it is in all of the next one, and between two saves,
+ * so that its logs are asked for all of a GCI. Under load such a moment is behind each save. */
 static void include_node(struct dih *dih, uint32_t node)
 {
     const struct gcp_master *master = &dih->gcp_master;

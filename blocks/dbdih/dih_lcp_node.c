@@ -7,15 +7,15 @@
 #include "signals/management.h"
 #include "signals/redo.h"
 
-#define LCP_PAUSE_MIN_MS   500u   /* After a round that has failed on this node; doubled... */
-#define LCP_PAUSE_MAX_MS   4000u  /* ...up to this; */
-#define LCP_PAUSE_IDLE_MS  60000u /* when nothing was written since, and logs have room. */
-#define LCP_FILL_PERCENT   25u    /* A checkpoint is due when a log is so full. */
-#define LCP_FILL_HIGH      50u    /* One is due even when it cannot free much. */
-#define LCP_FILL_STUCK     75u    /* And none can be written: operations are being held back. */
-#define LCP_GROWTH_PERCENT 5u     /* By growth only when there is something to be freed. */
-#define LCP_GROWTH_SHARE   4u     /* And by a quarter of what the last round has written here. */
-#define LCP_FREED_PERCENT  5u /* By fill only when so much has been written since the last one. */
+#define LCP_PAUSE_MIN_MS   500u   /* Pause after a round that failed here; doubled each time. */
+#define LCP_PAUSE_MAX_MS   4000u  /* Longest pause after rounds that failed here. */
+#define LCP_PAUSE_IDLE_MS  60000u /* Pause when nothing was written since, and logs have room. */
+#define LCP_FILL_PERCENT   25u    /* Percent of a log from which a checkpoint is due. */
+#define LCP_FILL_HIGH      50u    /* Percent from which one is due though it frees little. */
+#define LCP_FILL_STUCK     75u    /* Percent from which operations are being held back. */
+#define LCP_GROWTH_PERCENT 5u     /* Percent below which growth alone makes none due. */
+#define LCP_GROWTH_SHARE   4u /* Growth makes one due from a 4th of the last round's bytes on. */
+#define LCP_FREED_PERCENT  5u /* Percent written since the last one, for one by fill. */
 /* Starts that the system file remembers until each one begins with a checkpoint. */
 #define LCP_STARTS (SYSFILE_ENDED_MAX / 2u)
 

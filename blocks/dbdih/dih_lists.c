@@ -25,7 +25,8 @@ void dih_list_take(struct dih *dih, uint32_t instance, uint32_t number, uint32_t
 bool dih_lists_name(struct dih *dih)
 {
     bool nothing_yet = dih->include.state != DIH_INCLUDE_NONE &&
-                       dih->include.state < DIH_IN_WRITING; /* They come with its first ones. */
+                       /* The lists come with its first system files. */
+                       dih->include.state < DIH_IN_WRITING;
     jam_data(nothing_yet);
     if (!nothing_yet) sysfile_write_both(dih);
     return !nothing_yet;

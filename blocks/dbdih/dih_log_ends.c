@@ -100,7 +100,7 @@ void dih_exec_LOG_ENDS_CONF(struct block *block, const struct signal *sig)
     if (named) {
         log_info(block, "node %u knows where the logs of this node ended with GCI %u",
                  sys->ends.newest, conf->gci);
-        sys->now.gci = conf->gci; /* On disk in phase 5. */
+        sys->now.gci = conf->gci; /* It is on disk in phase 5. */
         sysfile_ends(dih, list);
     }
     known(dih);

@@ -22,8 +22,8 @@
 
 struct dih_group {
     uint32_t count;
-    uint32_t node[REPLICAS_MAX]; /* In id order. */
-    uint32_t fragments;          /* While a table is placed. */
+    uint32_t node[REPLICAS_MAX]; /* Nodes of the group, in the order of their ids. */
+    uint32_t fragments;          /* Fragments that the group has got, while a table is placed. */
 };
 
 /*
@@ -36,17 +36,17 @@ enum gcp_save_state { SAVE_IDLE = 0, SAVE_LOGS, SAVE_SYSFILES };
 /* The president's part. */
 struct gcp_master {
     uint32_t state;  /* enum gcp_master_state */
-    uint32_t serial; /* Of the timer that counts; older ones are dropped. */
-    uint32_t gci_hi; /* The newest epoch that all nodes have. */
+    uint32_t serial; /* Number of the timer that counts; older ones are dropped. */
+    uint32_t gci_hi; /* Newest epoch that all nodes have. */
     uint32_t gci_lo;
-    uint32_t done_hi; /* The newest that is complete. */
+    uint32_t done_hi; /* Newest epoch that is complete. */
     uint32_t done_lo;
-    uint32_t next_hi; /* PREPARING, COMMITTING: the one that they get. */
+    uint32_t next_hi; /* PREPARING, COMMITTING: epoch that the nodes get. */
     uint32_t next_lo;
     uint32_t force; /* GCIs up to this are to be closed without waiting for the timer. */
-    bool epoch_now; /* The next micro-epoch too. */
+    bool epoch_now; /* The next micro-epoch begins without waiting for the timer. */
     struct node_mask waiting;
-    uint64_t phase_ms;   /* Since when it waits. */
+    uint64_t phase_ms;   /* Since when it waits for the answers of this phase. */
     uint64_t gci_ms;     /* When the newest GCI began. */
     uint32_t warned;     /* Seconds after which the wait was reported last. */
     uint32_t save_state; /* enum gcp_save_state */
@@ -67,10 +67,11 @@ enum gcp_node_state { GCPN_IDLE = 0, GCPN_HOLDING, GCPN_HELD, GCPN_FINISHING };
 
 /* What every node does. */
 struct gcp_node {
-    uint32_t state;  /* enum gcp_node_state */
-    uint32_t asker;  /* Whose question about an epoch it has to answer... */
-    uint32_t saver;  /* ...about a GCI to be saved, */
-    uint32_t copier; /* and for a system file of it; 0: nobody who is left. */
+    uint32_t state; /* enum gcp_node_state */
+    uint32_t asker; /* Node that asked last about an epoch and gets the answer. */
+    uint32_t saver; /* Node that asked last for a GCI to be saved and gets the answer. */
+    /* Node that gets COPY_GCICONF; 0 = none has asked since the last GCP_NODE_SAVEREQ. */
+    uint32_t copier;
     uint32_t serial; /* sender_data of the requests to the own TCs. */
     uint32_t gci_hi; /* Epoch of the own TCs. */
     uint32_t gci_lo;
@@ -83,14 +84,14 @@ struct gcp_node {
     struct node_mask waiting; /* TC instances. */
     uint64_t phase_ms;
     uint32_t warned;
-    uint32_t save_gci;             /* Being saved, 0 = none. */
-    uint32_t saved_gci;            /* The last one that was. */
+    uint32_t save_gci;             /* GCI that is being saved; 0 = none. */
+    uint32_t saved_gci;            /* GCI that was saved last. */
     struct node_mask save_waiting; /* LQH instances. */
     uint64_t save_ms;
     uint32_t save_warned;
     uint32_t save_lsn[SYSFILE_LDM_MAX][2]; /* What the LQHs said of save_gci, or of the last one. */
     uint64_t copy_ms;
-    uint32_t copy_gci; /* Goes into the system file, 0 = none. */
+    uint32_t copy_gci; /* GCI that goes into the system file; 0 = none. */
     uint32_t durable;
     uint32_t flush_sender; /* NDBCNTR waits for the durability of flush_gci; 0 = nobody. */
     uint32_t flush_data;
@@ -100,16 +101,17 @@ struct gcp_node {
 
 /* The loss of members that the cluster survives; docs/protocols/gcp.md. */
 struct dih_fail {
-    uint32_t failure_no;            /* The newest; 0 = none yet. */
-    struct node_mask taking;        /* Own TCs that have not taken over. */
-    uint32_t asked_no;              /* GCP_STATE_REQ of a failure that we have not heard of yet, */
-    uint32_t asked_by;              /* and who asks. */
-    struct node_mask states_due;    /* New master: GCP_STATE_CONFs. */
-    struct gcp_state_conf newest;   /* Of the states that have come: the greatest epoch, */
-    struct gcp_state_conf prepared; /* the greatest prepared one, */
-    uint32_t durable;               /* the greatest durable GCI. */
-    bool apart;                     /* Not all have the greatest epoch. */
-    uint32_t taken_no[DATA_NODE_ID_MAX + 1]; /* Up to which failure nodes have taken over. */
+    uint32_t failure_no;     /* Number of the newest failure; 0 = none yet. */
+    struct node_mask taking; /* Own TCs that have not taken over. */
+    uint32_t asked_no;       /* Failure of a GCP_STATE_REQ that this node has not heard of yet. */
+    uint32_t asked_by;       /* Sender of that GCP_STATE_REQ. */
+    struct node_mask states_due;  /* New master: nodes whose GCP_STATE_CONF has not come. */
+    struct gcp_state_conf newest; /* State with the greatest epoch of those that have come. */
+    /* State with the greatest prepared epoch of those that have come. */
+    struct gcp_state_conf prepared;
+    uint32_t durable; /* Greatest durable GCI of the states that have come. */
+    bool apart;       /* Not all have the greatest epoch. */
+    uint32_t taken_no[DATA_NODE_ID_MAX + 1]; /* Failure up to which each node has taken over. */
 };
 
 /*
@@ -131,13 +133,13 @@ enum dih_include_state {
 
 struct dih_include {
     uint32_t state;           /* enum dih_include_state */
-    uint32_t complete_sender; /* DIH_COMPLETE_REQ; 0 = not yet. */
+    uint32_t complete_sender; /* Sender of DIH_COMPLETE_REQ; 0 = it has not come. */
     uint32_t complete_data;
-    uint32_t files_sender; /* SYSFILE_START_REQ. */
+    uint32_t files_sender; /* Sender of SYSFILE_START_REQ. */
     uint32_t files_data;
-    uint32_t floor_hi; /* CHECKING: a newer epoch must be complete, */
+    uint32_t floor_hi; /* CHECKING: an epoch newer than this one must be complete. */
     uint32_t floor_lo;
-    uint32_t floor_gci; /* and this GCI durable. */
+    uint32_t floor_gci; /* CHECKING: this GCI must be durable. */
     bool asked;         /* The master knows that a checkpoint is wanted. */
     bool counts;        /* The round under way began in CHECKING. */
     bool checkpointed;
@@ -145,8 +147,8 @@ struct dih_include {
     uint32_t saved; /* Newest GCI of COPY_GCIREQ: all logs have it. */
     uint32_t named_gci;
     /* At the master. */
-    struct node_mask joining; /* To be taken in between two epochs. */
-    struct node_mask partial; /* Taken in, and not named in system files yet. */
+    struct node_mask joining; /* Nodes that are to be taken in between two epochs. */
+    struct node_mask partial; /* Nodes that are taken in, and not named in system files yet. */
 };
 
 /* --- The system file: formats/sysfile_format.h. --- */
@@ -171,51 +173,53 @@ enum sysfile_found { SYSFILE_NONE = 0, SYSFILE_GOOD, SYSFILE_BAD };
 
 struct dih_sysfile {
     uint32_t state; /* enum sysfile_state */
-    uint32_t copy;  /* Which is being opened, read, written. */
+    uint32_t copy;  /* Copy that is being opened, read or written. */
     uint32_t file[SYSFILE_COPIES];
     uint32_t found[SYSFILE_COPIES]; /* enum sysfile_found */
-    uint64_t sequence;              /* Of the newest write: the copy with the greater one counts. */
-    uint64_t older;                 /* The other copy has this sequence, when both are good. */
-    uint64_t bad_sequence;          /* What the header of a damaged copy says; 0 = nothing. */
-    bool cut;                       /* A damaged copy is shorter than any. */
+    uint64_t sequence; /* Sequence of the newest write: the copy with the greater one counts. */
+    uint64_t older;    /* Sequence of the other copy, when both are good. */
+    /* Sequence in the header of a damaged copy; 0 = the header is no good. */
+    uint64_t bad_sequence;
+    bool cut; /* A damaged copy is shorter than any good one. */
     uint32_t has_data;
-    uint32_t damaged; /* What counts may be gone: this node waits until the others run. */
-    uint32_t writes;  /* Still to be done. */
+    uint32_t damaged; /* The copy that counts may be gone: this node waits until the others run. */
+    uint32_t writes;  /* Writes that are still to be done. */
     bool lone;        /* Only one copy has, or will have, the newest GCI. */
     bool open;
-    uint32_t start_sender; /* SYSFILE_START_REQ waits; 0 = nobody. */
+    uint32_t start_sender; /* Sender of the SYSFILE_START_REQ that waits; 0 = none does. */
     uint32_t start_data;
-    uint32_t void_sender; /* The same of SYSFILE_VOID_REQ. */
+    uint32_t void_sender; /* Sender of the SYSFILE_VOID_REQ that waits; 0 = none does. */
     uint32_t void_data;
     uint32_t sttor_sender;
     uint32_t sttor_data;
-    uint32_t ends_sender; /* SYSFILE_ENDS_REQ waits; 0 = nobody. */
+    uint32_t ends_sender; /* Sender of the SYSFILE_ENDS_REQ that waits; 0 = none does. */
     struct sysfile_ends_req ends;
     uint8_t *buffer;    /* SYSFILE_BYTES_MAX for each copy. */
-    uint32_t schema_lo; /* What the schema files have, from DICT; 0 = not heard yet. */
+    uint32_t schema_lo; /* Sequence of the schema files, from DICT; 0 = not heard yet. */
     uint32_t schema_hi;
     struct sysfile now;
-    struct sysfile read; /* What a copy says. */
+    struct sysfile read; /* Content of the copy that was read last. */
 };
 
 /* --- Local checkpoints. --- */
 
 /* The president's part. A round is one for the whole cluster. */
 struct lcp_master {
-    uint32_t lcp_id; /* 0 = no round. */
+    uint32_t lcp_id; /* Number of the round; 0 = there is none. */
     uint32_t last_id;
-    uint32_t wanted;               /* enum lcp_reason: another one afterwards. */
-    struct node_mask wanted_nodes; /* One of these nodes alone comes first. */
-    struct node_mask alone;        /* The round is one of these nodes; empty: of all. */
-    struct node_mask took;         /* Who has a part in it. */
+    uint32_t wanted; /* enum lcp_reason: another one afterwards. */
+    /* Nodes that want another round, of theirs alone, which comes first. */
+    struct node_mask wanted_nodes;
+    struct node_mask alone; /* The round is one of these nodes; empty: of all. */
+    struct node_mask took;  /* Nodes that have a part in the round. */
     struct node_mask waiting;
     uint64_t begin_ms;
     uint32_t fragments;
     uint32_t failed;
     uint32_t kbytes;
     uint32_t pages;
-    uint32_t deltas; /* Of the pages, */
-    uint64_t delta_rows;
+    uint32_t deltas;     /* Delta pages among `pages`. */
+    uint64_t delta_rows; /* Rows in these delta pages. */
 };
 
 /*
@@ -227,28 +231,28 @@ enum lcp_node_state { LCPN_IDLE = 0, LCPN_WRITING, LCPN_DURABLE_WAIT, LCPN_CLEAN
 /* What every node does. */
 struct lcp_node {
     uint32_t state;  /* enum lcp_node_state */
-    uint32_t master; /* Whose round it is: its DIH. */
+    uint32_t master; /* Reference of the DIH whose round it is. */
     struct lcp_node_conf result;
     uint32_t end_gci;
     struct node_mask waiting; /* BACKUP instances. */
-    uint32_t next_master;     /* A round that comes afterwards; 0 = none. */
+    uint32_t next_master;     /* DIH whose round comes afterwards; 0 = none. */
     struct lcp_node_req next;
     /* The logs' figures when they were last asked. */
-    uint32_t logs_asked; /* So many have not answered. */
+    uint32_t logs_asked; /* LQH instances that have not answered. */
     uint32_t write_gci;  /* No newer GCI has records in a log. */
-    uint32_t start_gci;  /* Of the last round; 0 = none since the start. */
+    uint32_t start_gci;  /* Start GCI of the last round; 0 = none since the start. */
     uint32_t fill;
     uint64_t bytes_sum;
     uint64_t bytes;
-    uint64_t bytes_then; /* When the last round began. */
+    uint64_t bytes_then; /* `bytes` when the last round began. */
     uint32_t held;       /* Requests for memory that had been refused till then for want of it. */
-    uint64_t again_ms;   /* A round has failed here: none is wanted before, */
-    uint32_t pause_ms;   /* so long after it. */
+    uint64_t again_ms;   /* No round is wanted before this time, because one has failed here. */
+    uint32_t pause_ms;   /* Pause after the round that failed; 0: the last one did not. */
     /* For reports. */
     uint64_t begin_ms;
-    uint64_t last_ms;          /* When the last one was completed, */
-    uint32_t last_duration_ms; /* and how long it took. */
-    struct lcp_node_conf last; /* lcp_id 0 = none since the start. */
+    uint64_t last_ms;          /* When the last round was completed. */
+    uint32_t last_duration_ms; /* How long the last round took. */
+    struct lcp_node_conf last; /* Result of the last round; lcp_id 0 = none since the start. */
 };
 
 /* A wait of the epoch protocol that has lasted `ms` is reported after GCP_LATE_S seconds, and then
@@ -289,7 +293,7 @@ struct dih {
     struct dih_include include;
     struct dih_sysfile sysfile;
     struct node_mask members;
-    struct node_mask alike; /* Have sent a word of this incarnation. */
+    struct node_mask alike; /* Members that have sent a word of this incarnation. */
     uint32_t ldm_count[NODE_ID_MAX + 1];
     uint32_t groups;
     struct dih_group group[NODE_GROUPS_MAX];
@@ -327,7 +331,7 @@ static inline bool dih_diskless(const struct dih *dih)
     return block_config(&dih->block)->diskless != 0;
 }
 
-/* Of the data, which epochs name; 0 without files. */
+/* Incarnation of the data, which epochs name; 0 without files. */
 static inline uint32_t dih_incarnation(const struct dih *dih)
 {
     return dih_diskless(dih) ? 0 : dih->sysfile.now.incarnation;
@@ -353,7 +357,8 @@ void dih_exec_COPY_GCICONF(struct block *block, const struct signal *sig);
 void dih_exec_GCP_CLOSE_ORD(struct block *block, const struct signal *sig);
 
 /* dih_gcp_master.c, for dih_nodefail.c */
-void gcp_master_lost(struct dih *dih, const struct node_mask *nodes); /* They answer no more. */
+/* The nodes answer no more. */
+void gcp_master_lost(struct dih *dih, const struct node_mask *nodes);
 void gcp_master_go_on(struct dih *dih);   /* All answers may be there. */
 void gcp_master_force(struct dih *dih);   /* Closes the newest GCI as soon as that may be. */
 void gcp_master_include(struct dih *dih); /* Takes include.joining in, when that may be. */
@@ -379,7 +384,7 @@ void dih_exec_GCP_WHOLE_REP(struct block *block, const struct signal *sig);
 void dih_exec_DIH_COMPLETE_REQ(struct block *block, const struct signal *sig);
 
 /* dih_nodefail.c */
-bool dih_taken_over(const struct dih *dih); /* By all nodes, all failures so far. */
+bool dih_taken_over(const struct dih *dih); /* All nodes have taken over all failures so far. */
 void dih_fail_reset(struct dih *dih);
 void dih_exec_NODE_LOST_REP(struct block *block, const struct signal *sig);
 void dih_exec_TAKEOVER_END_REP(struct block *block, const struct signal *sig);
@@ -434,12 +439,14 @@ void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data);
 /* Writes gcp_node.copy_gci, which the logs of `members` have; sysfile_ends() came before. */
 void sysfile_copy(struct dih *dih, const struct node_mask *members);
 void sysfile_ends(struct dih *dih, const struct section *list);
-/* A node that comes back: of which life the data is; later its first system files, at `gci`. */
+/* A node that comes back learns of which life the data is, and later writes its first system files,
+ * at `gci`. */
 void sysfile_life(struct dih *dih, uint32_t incarnation, const struct section *ended);
 void sysfile_join(struct dih *dih, uint32_t gci);
 /* Lets both copies have the newest GCI. False: they have it already. */
 bool sysfile_repeat(struct dih *dih);
-void sysfile_tick(struct dih *dih, uint32_t sequence); /* Of the write that was to be repeated. */
+/* Repeats the write of this sequence if it is still the newest. */
+void sysfile_tick(struct dih *dih, uint32_t sequence);
 void dih_exec_FSCLOSECONF(struct block *block, const struct signal *sig);
 void dih_exec_FSCLOSEREF(struct block *block, const struct signal *sig);
 void dih_exec_FSOPENCONF(struct block *block, const struct signal *sig);
