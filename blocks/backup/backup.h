@@ -9,16 +9,16 @@
  * diskless node. */
 struct block *backup_create(struct thread *thread, uint32_t instance);
 
-/* LQH, when a table is dropped and before its memory is given back: nothing of it is read any more,
- * its files go. */
+/* Called by LQH when a table is dropped, before its memory is given back: nothing of it is read any
+ * more, its files go. */
 void backup_table_dropped(struct block *block, uint32_t table_id);
 
-/* RESTORE: the fragment has this state; the next checkpoint goes on from it. False without memory.
- */
+/* Called by RESTORE: the fragment has this state; the next checkpoint goes on from it. False
+ * without memory. */
 bool backup_frag_restored(struct block *block, const struct lcp_ctl *ctl);
 
-/* RESTORE: a file that belongs to a fragment's state. `seq`: of a data file, or the slot of a
- * control file. */
+/* Called by RESTORE: does this file belong to a fragment's state? `seq`: number of a data file, or
+ * slot of a control file. */
 bool backup_knows_file(struct block *block, uint32_t table_id, uint32_t fragment_id, uint32_t seq,
                        bool is_ctl);
 
@@ -28,14 +28,14 @@ struct lcp_ident backup_ident(const struct block *block, uint32_t table_id, uint
 
 /* --- The LDM's list of fragments with checkpoints, as RESTORE reads it. --- */
 
-/* One entry; false without memory. Of several of a fragment the newest counts. */
+/* Takes one entry; false without memory. Of several of a fragment the newest counts. */
 bool backup_frag_list(struct block *block, const struct lcp_part_entry *entry);
-/* The list's number and the log's tail; lists go on from there. */
+/* Takes the list's number and the log's tail; lists go on from there. */
 void backup_part_restored(struct block *block, uint32_t number, uint32_t check, uint32_t tail_gci);
 /* Number of the control file that must be there, at least; 0 = not listed. */
 uint32_t backup_frag_listed(struct block *block, uint32_t table_id, uint32_t version,
                             uint32_t fragment_id);
-/* Of all data files listed, about. */
+/* Size of all data files listed, about. */
 uint64_t backup_listed_bytes(const struct block *block);
 /* All fragments have been restored: forgets entries of tables that are no more. */
 void backup_restore_ended(struct block *block);

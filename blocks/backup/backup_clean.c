@@ -52,7 +52,7 @@ static void cleaned(struct backup *backup)
     struct backup_round *round = &backup->round;
     backup->cleaning.asker = 0;
     if (round->sender != 0 && asker == 0) {
-        jam(); /* In the middle of a round. */
+        jam(); /* A round is under way: it goes on. */
         backup->state = BACKUP_FINDING;
         backup_continue(backup, 0);
         return;
@@ -90,7 +90,7 @@ void backup_part_failed(struct backup *backup)
     cleaned(backup);
 }
 
-/* With the log's tail, memory goes that a restart from the former checkpoint would need. */
+/* Gives memory back, with the log's tail, that a restart from the former checkpoint would need. */
 static void tell_usable(const struct backup *backup, const struct backup_frag *frag)
 {
     struct lqh_frag info;

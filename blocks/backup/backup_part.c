@@ -137,7 +137,7 @@ void backup_part_closed(struct backup *backup)
     part->check = part->check_new;
     part->tail_gci = part->tail_new;
     if (part->number == 1u) {
-        jam(); /* Of two lists a missing one is noticed; of one it would not be. */
+        jam(); /* A second list follows: of two a missing one is noticed, of one it is not. */
         file_open(backup);
         return;
     }
@@ -207,6 +207,6 @@ void backup_restore_ended(struct block *block)
     struct backup_frag *frag;
     while ((frag = pool_next(&backup->frags, at)) != NULL) {
         at = pool_index(frag->pool.ref);
-        if (frag->number == 0) backup_frag_release(backup, frag); /* Of a table that is no more. */
+        if (frag->number == 0) backup_frag_release(backup, frag); /* The table is no more. */
     }
 }

@@ -7,7 +7,7 @@
 struct backup_rows {
     struct tup_checkpoint at;
     bool in_page;
-    uint64_t delta_rows; /* Written in delta pages. */
+    uint64_t delta_rows; /* Rows that are written in delta pages. */
 };
 
 enum backup_rows_step {

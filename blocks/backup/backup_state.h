@@ -11,14 +11,14 @@
 #include "signals/redo.h"
 #include "signals/start.h"
 
-#define BACKUP_STEP_ROWS 48u     /* Rows and pages before others have their turn. */
-#define BACKUP_WRITE     131072u /* Bytes of a write, at least; all but a file's last. */
+#define BACKUP_STEP_ROWS 48u     /* Rows and pages of one step; then others have their turn. */
+#define BACKUP_WRITE     131072u /* Least bytes of a write, but for the last of a file. */
 /* BACKUP_WRITE, what one step adds, and the part below LCP_ALIGN that stays. */
 #define BACKUP_BUFFER     229376u
 #define BACKUP_BUFFERS    2u
 #define BACKUP_PAUSE_MS   2u
 #define BACKUP_ASK_LOG_MS 100u
-#define BACKUP_FILL_FAST  50u /* Percent of the log: full speed. */
+#define BACKUP_FILL_FAST  50u /* Percent of the log that is used from which the speed is full. */
 
 static_assert(BACKUP_WRITE + LCP_OUT_ROOM + 2u * LCP_ALIGN <= BACKUP_BUFFER,
               "a step fits behind an almost full write");
@@ -29,8 +29,8 @@ struct backup_frag {
     uint32_t table_id;
     uint32_t version;
     uint32_t fragment_id;
-    uint32_t next;   /* Of the table. */
-    uint32_t number; /* Of its newest control file; 0 = has none. */
+    uint32_t next;   /* Reference of the table's next fragment; REF_NONE ends. */
+    uint32_t number; /* Number of its newest control file; 0 = it has none. */
     uint32_t seq;
     uint32_t pages;
     uint32_t start_gci;
@@ -97,16 +97,16 @@ struct backup_round {
     uint32_t fragments;
     uint32_t failed;
     uint32_t error;
-    uint32_t pages; /* Written, delta pages included. */
+    uint32_t pages; /* Pages that are written, delta pages included. */
     uint32_t deltas;
-    uint64_t delta_rows; /* In these. */
+    uint64_t delta_rows; /* Rows in these delta pages. */
     uint64_t bytes;
     struct lqh_frag_position at;
 };
 
 /* The fragment being written. */
 struct backup_current {
-    uint32_t frag; /* Record. */
+    uint32_t frag; /* Reference of its record. */
     uint32_t tup_frag;
     struct backup_rows rows;
     struct lcp_writer writer;
@@ -115,9 +115,9 @@ struct backup_current {
     uint32_t pages;
     uint32_t file; /* NDBFS's handle, 0 = none. */
     uint64_t offset;
-    uint32_t buffer; /* Being filled. */
+    uint32_t buffer; /* Buffer that is being filled. */
     bool busy[BACKUP_BUFFERS];
-    bool ended;   /* The last write has been given. */
+    bool ended;   /* The last write has been given to NDBFS. */
     bool waiting; /* The scan waits for a buffer. */
     bool dropped; /* The table goes: TUP's fragment is not touched any more. */
     uint32_t error;
@@ -127,39 +127,40 @@ struct backup_cleaning {
     uint32_t frag;  /* Index of the record in front of the one looked at; 0 = there is none. */
     uint32_t of;    /* Reference of the record of which files are being removed; REF_NONE = none. */
     uint32_t step;  /* Files of it removed so far. */
-    bool all;       /* It was dropped: all its files go. */
+    bool all;       /* The fragment was dropped: all its files go. */
     uint32_t asker; /* DIH waits for LCP_USABLE_CONF; 0 = nobody. */
 };
 
 /* The LDM's list of fragments with a usable checkpoint. */
 struct backup_part {
-    uint32_t number; /* The newest durable list has this one; 0 = there is none. */
-    uint32_t check;  /* That list's check (lcp_part_chain()). */
+    uint32_t number; /* Number of the newest durable list; 0 = there is none. */
+    uint32_t check;  /* Check of that list (lcp_part_chain()). */
     uint32_t check_new;
-    uint32_t tail_gci; /* In it. */
-    uint32_t tail_new; /* In the one being written. */
+    /* GCI of that list: fragments that it does not name have no records of older ones. */
+    uint32_t tail_gci;
+    uint32_t tail_new; /* The same GCI of the list that is being written. */
     uint32_t blocks;
-    uint32_t block; /* Filled up to here. */
+    uint32_t block; /* Blocks that are filled so far. */
     uint32_t frag;  /* Index of the last record written. */
     uint32_t file;
     uint32_t error;
-    uint64_t kbytes; /* Size of the list that was read. */
+    uint64_t kbytes; /* Kilobytes of the data files that the list names which was read. */
 };
 
 struct backup {
     struct block block;
-    struct tup *tup; /* NULL: diskless. */
+    struct tup *tup; /* TUP of this LDM; NULL: the node is diskless. */
     struct block *lqh;
     uint32_t state;  /* enum backup_state */
-    uint32_t serial; /* Of the CONTINUEB that counts. */
+    uint32_t serial; /* Number of the CONTINUEB that counts. */
     struct pool frags;
-    uint32_t *table; /* By table id: first record. */
+    uint32_t *table; /* Reference of each table's first record; REF_NONE = none. */
     uint32_t table_count;
     struct backup_round round;
     struct backup_current now;
     struct backup_cleaning cleaning;
     struct backup_part part;
-    struct lcp_part_req next_round; /* Came while CLEANING. */
+    struct lcp_part_req next_round; /* Request for a round that came while CLEANING. */
     uint32_t next_sender;
     bool drops; /* Records wait for being cleaned. */
     uint8_t *buffer[BACKUP_BUFFERS];
@@ -167,7 +168,7 @@ struct backup {
     void *zip;
     uint32_t *raw;
     /* Speed. */
-    uint32_t log_fill; /* Percent; asked for now and then. */
+    uint32_t log_fill; /* Percent of the log that is used, as REDO has said last. */
     uint64_t log_asked_ms;
     int64_t tokens; /* Bytes that may be written now. */
     uint64_t tokens_ms;
@@ -200,8 +201,8 @@ uint32_t backup_end_gci_min(const struct backup *backup);
  * control files have it. */
 uint32_t backup_log_life(const struct backup *backup);
 void backup_round_begin(struct backup *backup, uint32_t sender, const struct lcp_part_req *req);
-void backup_failed(struct backup *backup,
-                   uint32_t error); /* The fragment at hand; goes on with the next one. */
+/* The fragment at hand has failed: goes on with the next one. */
+void backup_failed(struct backup *backup, uint32_t error);
 
 /* backup_file.c */
 void backup_file_begin(struct backup *backup, struct backup_frag *frag,
@@ -224,6 +225,6 @@ void backup_part_closed(struct backup *backup);
 void backup_part_error(struct backup *backup, uint32_t ask, uint32_t error);
 
 /* backup_clean.c */
-void backup_part_failed(struct backup *backup); /* Nothing may go. */
+void backup_part_failed(struct backup *backup); /* The list could not be written: no file may go. */
 void backup_clean_begin(struct backup *backup);
 void backup_clean_step(struct backup *backup);

@@ -66,7 +66,7 @@ static void cmvmi_exec_API_FAILREQ(struct block *block, const struct signal *sig
  * end in time. Here, because this signal comes ten times a second and from outside. */
 static void fail_on_purpose(struct block *block)
 {
-    ndbrequire(!ERROR_INSERTED(block, 9999)); /* On purpose. */
+    ndbrequire(!ERROR_INSERTED(block, 9999)); /* This fails on purpose. */
     if (ERROR_INSERTED(block, 9998)) {
         ERROR_INSERT_CLEAR(block);
         node_loop(block, block->error_extra);
@@ -127,7 +127,7 @@ static const struct dump_route {
     {2300, BLOCK_DBLQH},  {2353, BLOCK_DBLQH}, {2500, BLOCK_DBTC},  {2555, BLOCK_DBTC},
 };
 
-/* To the block that has but one instance, or to all instances. */
+/* Sends to the block's only instance, or to all instances. */
 static void dump_to(struct cmvmi *cmvmi, uint32_t block_no, const struct dump_state_ord *ord)
 {
     bool single = block_no != BLOCK_DBTC && block_no != BLOCK_DBLQH;

@@ -73,7 +73,7 @@ void cmvmi_exec_DISK_REPORT_REQ(struct block *block, const struct signal *sig)
     struct disk_asker asker = {.ref = sig->sender,
                                .sender_data = SIG_PAYLOAD(sig, disk_report_req)->sender_data};
     if (cmvmi->disk.waiting == DISK_ASKERS) {
-        jam(); /* As of the last round. */
+        jam(); /* The answer has the figures of the last round. */
         answer(cmvmi, &asker);
         return;
     }

@@ -6,8 +6,8 @@
 #include "signals/event_log.h"
 #include "signals/redo.h"
 
-#define EVENT_RING           128u /* Kept for listeners that come late; a start makes about 30. */
-#define EVENT_KEPT_THRESHOLD 8u   /* Of those that are kept, at most. */
+#define EVENT_RING           128u /* Events kept for late listeners; a start makes about 30. */
+#define EVENT_KEPT_THRESHOLD 8u   /* Highest threshold of an event that is kept. */
 #define EVENT_TEXT_WORDS     (1u + EVENT_TEXT_MAX / 4u)
 
 struct saved_event {
@@ -42,15 +42,15 @@ struct cmvmi {
     struct event_listener listener[NODE_ID_MAX + 1];
     struct saved_event ring[EVENT_RING];
     uint32_t event_next;                  /* Number of the next event. */
-    uint32_t own_level[EVENT_CATEGORIES]; /* Of the node's own log; 0 = nothing. */
+    uint32_t own_level[EVENT_CATEGORIES]; /* Level by category of the own log; 0 = nothing. */
 
     /* What the other blocks have told. */
     uint32_t start_level;
     uint32_t start_type;
-    uint32_t start_percent; /* Of reading the data back... */
-    uint32_t start_left_s;
-    uint32_t arbit_state; /* As QMGR said last. */
-    uint32_t arbit_node;  /* ...and how long it still takes. */
+    uint32_t start_percent; /* Percent of the data that is read back. */
+    uint32_t start_left_s;  /* How long that still takes, about; 0 = not known. */
+    uint32_t arbit_state;   /* enum arbit_state, as QMGR said last. */
+    uint32_t arbit_node;    /* Node id of the arbitrator, as QMGR said last; 0 = there is none. */
     uint32_t start_phase;
     uint32_t president;
     uint32_t single_user;
@@ -62,7 +62,7 @@ struct cmvmi {
         uint32_t running;
         uint32_t instance; /* TUP instance that was asked. */
         uint32_t row_pages;
-        uint32_t last_row_pages; /* Of the last complete count. */
+        uint32_t last_row_pages; /* Pages of the last complete count. */
         uint32_t waiting;
         struct memory_asker asker[MEMORY_ASKERS];
     } memory;
@@ -70,7 +70,7 @@ struct cmvmi {
     /* The same for redo logs and checkpoints. */
     struct {
         uint32_t running;
-        uint32_t serial; /* Of the questions; answers to older ones are dropped. */
+        uint32_t serial; /* Number of the last questions; their answers have it. */
         uint32_t expected;
         uint32_t waiting;
         struct disk_asker asker[DISK_ASKERS];

@@ -56,7 +56,7 @@ static void check_file(const struct ndbfs *ndbfs, const struct fs_file *file)
 void fs_check(struct block *block)
 {
     const struct ndbfs *ndbfs = fs_of(block);
-    if (ndbfs->requests.record_size == 0) return; /* Not configured yet. */
+    if (ndbfs->requests.record_size == 0) return; /* NDBFS is not configured yet. */
     uint32_t count = check_queue(ndbfs, &ndbfs->names, NULL);
     const struct fs_file *file = pool_next(&ndbfs->files, 0);
     for (; file != NULL; file = pool_next(&ndbfs->files, pool_index(file->record.ref))) {

@@ -27,7 +27,7 @@ void fs_rename(struct block *from, uint32_t sender_data, const char *name, const
                uint32_t flags);
 void fs_remove(struct block *from, uint32_t sender_data, const char *name, uint32_t flags);
 void fs_list(struct block *from, uint32_t sender_data, const char *directory,
-             const char *behind); /* behind: or NULL */
+             const char *behind); /* `behind` NULL: from the first name on. */
 
 /* The name in an FS REF, or of an entry, as text; `text` has FS_NAME_BYTES + 1 bytes. */
 void fs_ref_name(const struct signal *sig, char *text);

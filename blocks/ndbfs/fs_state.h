@@ -6,9 +6,9 @@
 #include "signals/fs.h"
 #include "signals/start.h"
 
-/* Of a preallocation: a stop need not wait for more than this. */
+/* Bytes that one step of a preallocation gets: a stop need not wait for more. */
 #define FS_STEP_BYTES (16u * 1024u * 1024u)
-#define FS_BROKEN_MAX 16u /* Names of broken files that were closed. */
+#define FS_BROKEN_MAX 16u /* Names of broken files that are remembered after they were closed. */
 #define FS_SIZE_MAX   (1ull << 60)
 
 /* A request waits in the queue of its file, or among the names, and is handed to the host when
@@ -17,10 +17,10 @@ enum fs_request_state { REQUEST_WAITING = 0, REQUEST_RUNNING };
 
 struct fs_request {
     struct pool_record record;
-    uint32_t next;  /* In the same queue, the order given; REF_NONE ends. */
+    uint32_t next;  /* Next request in the same queue, in the order given; REF_NONE ends. */
     uint32_t state; /* enum fs_request_state */
-    uint32_t file;  /* REF_NONE: not (yet) about an open file. */
-    uint32_t gsn;   /* Of the REQ; CONF and REF follow it. */
+    uint32_t file;  /* File that it is about; REF_NONE: none is open (yet). */
+    uint32_t gsn;   /* GSN of the REQ; CONF and REF follow it. */
     uint32_t sender;
     uint32_t sender_data;
     uint32_t flags; /* enum fs_flags */
@@ -45,7 +45,7 @@ struct fs_file {
     uint32_t state; /* enum fs_file_state */
     uint32_t owner; /* The block that opened it. */
     uint32_t flags;
-    uint32_t broken; /* Error that made it so; 0 = good. */
+    uint32_t broken; /* Error that broke the file; 0 = it is good. */
     uint32_t logged; /* Last error in the log: a full disk is told once. */
     struct fs_queue queue;
     uint64_t end; /* The file's size: where the next append goes. */
@@ -84,8 +84,9 @@ static inline struct fs_file *fs_file_get(const struct ndbfs *ndbfs, uint32_t re
 }
 
 /* fs_answer.c */
-uint32_t fs_error_number(uint32_t io_error); /* errors.def of enum io_error. */
-/* A record for the signal's request, waiting nowhere yet; NULL when it was refused with 2814. */
+uint32_t fs_error_number(uint32_t io_error); /* Number in errors.def of an enum io_error. */
+/* A record for the signal's request, waiting nowhere yet; NULL when it was refused with
+ * ERR_FILE_RESOURCES. */
 struct fs_request *fs_request_make(struct ndbfs *ndbfs, const struct signal *sig,
                                    struct fs_file *file);
 void fs_request_free(struct ndbfs *ndbfs, struct fs_request *request);
@@ -117,8 +118,8 @@ bool fs_conflict(const struct fs_request *first, const struct fs_request *second
 /* fs_name.c */
 void fs_name_done(struct ndbfs *ndbfs, struct fs_request *request);
 void fs_name_broken(struct ndbfs *ndbfs, const char *name);
-bool fs_names_overlap(const char *a,
-                      const char *b); /* Equal, or one is a directory above the other. */
+/* The names are equal, or one is a directory above the other. */
+bool fs_names_overlap(const char *a, const char *b);
 void fs_exec_FSOPENREQ(struct block *block, const struct signal *sig);
 void fs_exec_FSRENAMEREQ(struct block *block, const struct signal *sig);
 void fs_exec_FSREMOVEREQ(struct block *block, const struct signal *sig);

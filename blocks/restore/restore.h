@@ -7,5 +7,5 @@
 /* Makes instance 1.. in its LDM's thread. Only while the node is being built. */
 struct block *restore_create(struct thread *thread, uint32_t instance);
 
-/* Of a RESTORE_FRAG_REQ under way, for a report: bytes of files used up. */
+/* Bytes of files that a RESTORE_FRAG_REQ under way has used up, for a report. */
 uint64_t restore_bytes(const struct block *block);

@@ -57,7 +57,7 @@ static bool reads_under_way(const struct restore *restore)
     return restore->reading[0] || restore->reading[1];
 }
 
-/* When all reads are back. */
+/* Closes the file when all reads are back. */
 static void file_close(struct restore *restore)
 {
     if (reads_under_way(restore)) return;

@@ -15,11 +15,11 @@ struct restore_rows {
     struct tup_frag *frag;
     const struct table_def *key_def;
     uint32_t pages;
-    bool skip; /* Nothing is needed of the page being read, */
-    bool fill; /* or only what is wanted: newer files have it too. */
+    bool skip; /* Nothing is needed of the page being read. */
+    bool fill; /* Only what is wanted is needed of it: newer files have the page too. */
     bool delta;
-    uint32_t page;  /* With `fill`. */
-    uint64_t rows;  /* Put so far. */
+    uint32_t page;  /* Number of the page being read. */
+    uint64_t rows;  /* Rows that have been put so far. */
     uint32_t error; /* Why a row could not be put, or kept slots cannot be; with LCP_ROW. */
 };
 
@@ -31,5 +31,5 @@ enum lcp_fault restore_rows_step(struct restore_rows *rows, struct lcp_cursor *c
 /* A file has been read to its end. */
 enum lcp_fault restore_rows_file_end(struct restore_rows *rows);
 
-/* After the last file. */
+/* Ends the fragment after the last file. */
 enum lcp_fault restore_rows_end(struct restore_rows *rows);

@@ -12,7 +12,7 @@
 #include "signals/start.h"
 
 #define RESTORE_STEP_ROWS 64u
-#define RESTORE_READ      262144u /* Bytes of a read. */
+#define RESTORE_READ      262144u /* Most bytes of a read. */
 #define RESTORE_BUFFERS   2u
 
 /*
@@ -63,22 +63,22 @@ enum restore_found { CTL_ABSENT = 0, CTL_UNREADABLE, CTL_FORMER, CTL_UNUSABLE, C
 struct restore_part {
     uint32_t found; /* enum restore_found */
     uint32_t number;
-    uint32_t check;  /* lcp_part_chain() */
-    uint32_t before; /* As it says of the one before it. */
+    uint32_t check;  /* Check of the list: lcp_part_chain(). */
+    uint32_t before; /* Check of the list before it, as this one says. */
     uint32_t tail_gci;
 };
 
 struct restore_failure {
     uint32_t error; /* 0 = none. */
     enum lcp_fault fault;
-    uint32_t format; /* LCP_OTHER_FORMAT: the file's. */
+    uint32_t format; /* LCP_OTHER_FORMAT: format of the file. */
     uint64_t offset;
     char name[LCP_NAME_MAX];
 };
 
 struct restore {
     struct block block;
-    struct tup *tup; /* NULL: diskless. */
+    struct tup *tup; /* TUP of this LDM; NULL: the node is diskless. */
     struct block *lqh;
     struct block *backup;
     uint32_t state; /* enum restore_state */
@@ -88,29 +88,29 @@ struct restore {
     struct lcp_ident ident;
     /* The LDM's lists. */
     bool lists_read;
-    bool ending; /* RESTORE_END_REQ came, else RESTORE_FRAG_REQ. */
+    bool ending; /* The request under way is RESTORE_END_REQ, else RESTORE_FRAG_REQ. */
     struct restore_part part[2];
-    uint32_t list; /* Slot of the newest one, */
-    uint32_t list_number;
+    uint32_t list;        /* Slot of the newest list. */
+    uint32_t list_number; /* Number of the newest list; 0 = there is none. */
     uint32_t tail_gci;
     /* Control files, or lists. */
     uint32_t slot;
-    uint32_t file;     /* NDBFS's handle. */
+    uint32_t file;     /* NDBFS's handle of the open file. */
     uint32_t found[2]; /* enum restore_found */
     struct lcp_ctl *ctl[2];
     struct restore_failure ctl_failure[2];
     struct lcp_ctl *chosen;
-    uint32_t remove_next; /* Slot. */
+    uint32_t remove_next; /* Slot of the control file that is looked at next for REMOVING. */
     /* Data files. */
     uint32_t file_next; /* Files still to be read: the newest of them is the next. */
     uint64_t size;
     uint64_t asked; /* Bytes of the file that have been asked for. */
-    uint64_t eaten; /* And used up. */
+    uint64_t eaten; /* Bytes of the file that have been used up. */
     uint8_t *buffer[RESTORE_BUFFERS];
-    uint32_t filled[RESTORE_BUFFERS]; /* Bytes; 0 = being read, or free. */
+    uint32_t filled[RESTORE_BUFFERS]; /* Bytes in the buffer; 0 = it is being read, or free. */
     bool reading[RESTORE_BUFFERS];
-    uint32_t eating; /* Buffer being used up */
-    uint32_t at;     /* from here. */
+    uint32_t eating; /* Buffer that is being used up. */
+    uint32_t at;     /* Bytes of that buffer that are used up. */
     bool walking;    /* The reader has opened a block. */
     struct lcp_reader reader;
     struct restore_rows rows;
@@ -119,7 +119,7 @@ struct restore {
     /* Sweeping. */
     uint32_t end_data;
     uint32_t removed;
-    char last[FS_NAME_BYTES + 1]; /* Listed up to here. */
+    char last[FS_NAME_BYTES + 1]; /* Name up to which the directory has been listed. */
     bool more;
 };
 
