@@ -58,13 +58,13 @@ struct config_param {
     enum config_type type;
     const char *name;
     uint64_t def;
-    const char *def_text; /* Of a STRING; NULL for numbers. */
+    const char *def_text; /* Default of a STRING; NULL for numbers. */
     uint64_t min;
-    uint64_t max;     /* Of a STRING: its longest length. */
-    const char *unit; /* Of an ENUM: the value names, separated by commas. */
+    uint64_t max;     /* Greatest value; for a STRING its longest length. */
+    const char *unit; /* Unit; for an ENUM the names of the values, separated by commas. */
     const char *restart;
-    uint64_t sim_min; /* What the simulator may draw; both 0: keep the default. */
-    uint64_t sim_max;
+    uint64_t sim_min; /* Least value that the simulator draws; both 0: it keeps the default. */
+    uint64_t sim_max; /* Greatest value that it draws. */
     const char *help;
 };
 
@@ -161,7 +161,7 @@ const char *config_restart_needed(const struct cluster_config *a, const struct c
 struct config_line {
     char *text;
     uint32_t number; /* The line of the file that it is about, 0: none. */
-    bool error;      /* Or a warning. */
+    bool error;      /* It is an error, not a warning. */
 };
 
 struct config_report {
@@ -181,7 +181,7 @@ void config_report_add(struct config_report *report, bool error, const char *fil
 /* Applies the rules between parameters and nodes, and fills what follows from them (node groups,
  * directories). `file` is for messages. 0, or -1 when an error was added to the report. */
 int config_check(struct cluster_config *config, const char *file, struct config_report *report);
-/* Those of one section alone, also of a file with errors. */
+/* Applies the rules of one section alone, also of a file with errors. */
 void config_check_values(struct cluster_config *config, const char *file,
                          struct config_report *report);
 

@@ -21,7 +21,7 @@
 #define CONFIG_MAGIC_LOW  0x4342444eu /* "NDBC" */
 #define CONFIG_MAGIC_HIGH 0x314e4946u /* "FIN1" */
 #define HEADER_WORDS      8u
-#define GENERATION_AT     16u /* In bytes. */
+#define GENERATION_AT     16u /* Offset of the generation, in bytes. */
 #define CHECKSUM_WORDS    2u
 #define SECTION_WORDS     4u
 #define WORDS_MAX         (CONFIG_ENCODED_MAX / 4u)
@@ -37,7 +37,7 @@ struct writer {
 
 struct reader {
     const uint8_t *bytes;
-    uint32_t at;    /* In words. */
+    uint32_t at;    /* Word that is read next. */
     uint32_t words; /* End of the readable part, checksum excluded. */
     bool failed;
 };
@@ -218,7 +218,7 @@ static bool get_entry(struct reader *reader, struct config_section *section, cha
         if (type == CONFIG_INT64) value |= (uint64_t)get(reader) << 32;
     }
     if (reader->failed) return false;
-    if (param == NULL) return true; /* Of a newer release. */
+    if (param == NULL) return true; /* It is a parameter of a newer release. */
     if (type != (uint32_t)param->type) {
         (void)snprintf(why, size, "%s has another type", param->name);
         return false;

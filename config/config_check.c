@@ -248,8 +248,8 @@ static bool group_is_elsewhere(struct check *check, const struct config_section 
     return true;
 }
 
-/* By the rule of docs/protocols/failure.md. What has all copies on one host is told of elsewhere.
- */
+/* Warns by the rule of docs/protocols/failure.md. What has all copies on one host is told of
+ * elsewhere. */
 static void warn_host(struct check *check, const struct config_section *node)
 {
     const char *host = host_of(node);

@@ -16,16 +16,16 @@
 #include "config/config_names.h"
 
 struct build_section {
-    enum config_kind kind; /* NONE: refused, skipped. */
+    enum config_kind kind; /* Kind of the section; NONE: it is refused and skipped. */
     bool is_default;
     bool computer;  /* A host with a name for ExecuteOnComputer; `kind` is NONE. */
-    uint32_t node;  /* 0: refused, skipped. */
-    uint32_t node2; /* Of a link. */
+    uint32_t node;  /* Node id, for a link one of its ends; 0: it is refused and skipped. */
+    uint32_t node2; /* Other end of a link. */
 };
 
 struct build {
     struct ini_file ini;
-    struct build_section *sections; /* As many as ini.sections. */
+    struct build_section *sections; /* Sections being built, as many as ini.sections. */
     struct cluster_config *config;
     const char *file;
     struct config_report *report;

@@ -109,7 +109,7 @@ static int enum_parse(const char *names, const char *text, uint64_t *value)
     }
 }
 
-/* They would become a part of a name or path, which nobody means. */
+/* Does the text have quotes? They would become a part of a name or path, which nobody means. */
 static bool is_quoted(const char *text)
 {
     size_t length = strlen(text);

@@ -13,7 +13,7 @@ enum log_target_kind { LOG_TARGET_CONSOLE, LOG_TARGET_SYSLOG, LOG_TARGET_FILE };
 struct log_target {
     enum log_target_kind kind;
     char filename[1024]; /* FILE: empty means ndb_<id>_cluster.log. */
-    uint64_t max_size;   /* FILE: bytes before it is rotated. */
+    uint64_t max_size;   /* FILE: bytes after which it is rotated. */
     uint32_t max_files;  /* FILE: rotated files that are kept. */
     char facility[16];   /* SYSLOG. */
 };

@@ -13,7 +13,7 @@
 #define MGM_LINE_MAX          1024u
 #define MGM_REQUEST_PAIRS_MAX 64u
 #define MGM_REQUEST_TEXT_MAX  16384u
-#define MGM_REPLY_PAIRS_MAX   8192u /* 255 nodes of 20 lines. */
+#define MGM_REPLY_PAIRS_MAX   8192u /* Lines of a reply: 255 nodes with 20 lines each are less. */
 #define MGM_REPLY_TEXT_MAX    (1u << 20)
 
 struct mgm_pair {

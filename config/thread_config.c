@@ -16,7 +16,7 @@ struct kind_rule {
     uint32_t min;
     uint32_t max;
     uint32_t def;
-    bool executes; /* Runs blocks: may spin. */
+    bool executes; /* Its threads run blocks, so they may spin. */
     bool nosend;
 };
 

@@ -27,8 +27,8 @@ struct thread_config_entry {
     enum thread_kind kind;
     uint32_t count;
     bool cpu_each;      /* cpubind: thread i gets cpus[i]; else every thread gets the whole list. */
-    bool cpu_exclusive; /* Kept from other threads. */
-    uint32_t cpu_count; /* 0: not bound. */
+    bool cpu_exclusive; /* The CPUs are kept from other threads. */
+    uint32_t cpu_count; /* CPUs of the list; 0: the threads are not bound. */
     uint16_t cpus[THREAD_CONFIG_CPUS_MAX];
     bool realtime;
     bool nosend;

@@ -30,9 +30,9 @@ struct log_file {
     uint64_t size;
     uint64_t max_size;
     uint32_t max_files;
-    bool regular;  /* It is turned over. */
-    bool cut;      /* Its last line is not whole. */
-    uint64_t lost; /* Lines, since the last one that it has told of. */
+    bool regular;  /* It is a regular file, so it is rotated. */
+    bool cut;      /* The last line of the file is not whole. */
+    uint64_t lost; /* Lines that were lost since the file has told of some. */
 };
 
 struct cluster_log {

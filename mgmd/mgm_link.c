@@ -11,7 +11,8 @@
 struct mgm_link {
     struct mgmd *mgmd;
     struct transporter *transporter;
-    uint32_t epoch[CONFIG_NODES_MAX + 1]; /* Of the open link, 0 = none. */
+    /* Epoch of the open link to each node; 0 = none is open. */
+    uint32_t epoch[CONFIG_NODES_MAX + 1];
 };
 
 static void link_up(void *context, uint32_t peer, uint32_t role, uint32_t epoch)
@@ -168,7 +169,7 @@ void mgm_link_address(struct mgm_link *link, uint32_t node, char *address, uint3
 
     address[0] = '\0';
     (void)transporter_statistics(link->transporter, node, &statistics, address, size);
-    /* Without the port: "10.0.0.1:1186" or "[::1]:1186". */
+    /* The port is cut off: "10.0.0.1:1186" or "[::1]:1186". */
     char *colon = strrchr(address, ':');
     char *close = strchr(address, ']');
     if (address[0] == '[' && close != NULL) {

@@ -23,9 +23,9 @@
 #define MGMD_VERSION      ((uint32_t)NDB_CLIENT_VERSION) /* major << 16 | minor << 8 | build */
 #define MGMD_VERSION_TEXT "ndb-" NDB_CLIENT_VERSION_STRING
 
-#define MGMD_LISTENERS    11u /* Addresses of one HostName, and three more. */
+#define MGMD_LISTENERS    11u /* Listeners: for each address of a HostName, and three. */
 #define MGMD_SESSIONS_MAX 256u
-#define MGMD_SESSIONS_MIN 16u /* However few files the process may open. */
+#define MGMD_SESSIONS_MIN 16u /* Sessions however few files the process may open. */
 #define MGMD_SESSION_IN   8192u
 #define MGMD_SESSION_OUT_MAX                                                                       \
     (4u << 20) /* Unsent bytes before a session is cut off; holds any one reply. */
@@ -33,19 +33,19 @@
 #define MGMD_SESSION_UNREAD_MAX                                                                    \
     (64u << 10) /* No further request is read while so much waits for the reader. */
 #define MGMD_SESSION_IDLE_MS 600000u
-#define MGMD_STRANGER_MS     10000u /* For the first request, and for each to become complete. */
-#define MGMD_UNREAD_MS       30000u /* Without taking anything of what waits for it. */
+#define MGMD_STRANGER_MS     10000u /* Wait for the first request, and for each to be complete. */
+#define MGMD_UNREAD_MS       30000u /* A session that takes nothing for so long is cut off. */
 #define MGMD_CROWD_TOLD_MS   60000u
 #define MGMD_TICK_MS         100u
 #define MGMD_ANSWER_MS       30000u
 #define MGMD_STOP_MS         600000u
-#define MGMD_LOST_BEATS      5u /* After so many intervals without one a data node is lost. */
+#define MGMD_LOST_BEATS      5u /* A data node is lost after so many intervals without one. */
 #define MGMD_REQUESTS_MAX    64u
-#define MGMD_UNANSWERED      30u /* Requests for its status, each a tick after the other: it hangs. */
-#define MGMD_HOLD_ID_MS      10000u /* At the data nodes: until the client links to them. */
+#define MGMD_UNANSWERED      30u    /* Status requests, a tick apart: a silent node hangs. */
+#define MGMD_HOLD_ID_MS      10000u /* Data nodes hold an id so long for its client. */
 #define MGMD_ASK_ID_MS       2000u
-#define MGMD_UNUSED_ID_MS    10000u /* Held by a session, and nobody has linked with it. */
-#define MGMD_KEEP_ID_MS      2000u  /* From the angel's session to its worker's. */
+#define MGMD_UNUSED_ID_MS    10000u /* A session keeps an id so long that is not linked. */
+#define MGMD_KEEP_ID_MS      2000u  /* An id is kept from the angel's session to the worker's. */
 
 struct mgm_link;
 struct mgmd_peer;
@@ -55,7 +55,7 @@ struct mgmd_session;
 struct mgmd_node {
     bool linked;
     bool status_known;
-    bool stopping;       /* Ordered by us; its end is no surprise. */
+    bool stopping;       /* It was ordered to stop by us; its end is no surprise. */
     uint32_t unanswered; /* Requests for its status since the last answer. */
     uint32_t connect_count;
     uint32_t start_level;
@@ -69,21 +69,21 @@ struct mgmd_node {
     uint32_t version;
     uint32_t arbit_state; /* enum arbit_state, as this data node knows it. */
     uint32_t arbit_node;
-    uint32_t generation;      /* Of the configuration that this data node runs with. */
+    uint32_t generation;      /* Generation of the configuration that this data node runs with. */
     uint32_t slow;            /* 1: the data nodes have found it slow. */
     uint32_t single_user;     /* Client that may work alone, as this data node knows; 0 = none. */
     struct node_mask clients; /* Nodes linked to this data node. */
     uint32_t holder;          /* Session that holds the id, 0 = none. */
     uint64_t unused_since;    /* Loop time: since then nobody has used the id that is held. */
-    bool linked_once;         /* Since the id was given. */
+    bool linked_once;         /* Its node has linked since the id was given. */
     uint64_t kept_until;      /* Loop time: until then only given to who asks for this id. */
     uint64_t foreign;         /* Id of another cluster that this data node is of: told once. */
-    uint32_t digest;          /* What it runs with has this one; 0: it is not known. */
-    uint32_t unlike_told;     /* That it runs with another one is told for this digest. */
-    bool configured;          /* It has its configuration from here. */
-    uint32_t compared;        /* Generation, not from here, that ours has been compared with. */
-    uint64_t compare_ms;      /* Loop time: not before, because what follows could not be stored. */
-    uint16_t port;            /* Where it listens; 0 = not known. */
+    uint32_t digest;      /* Digest of the configuration that it runs with; 0: it is not known. */
+    uint32_t unlike_told; /* Digest that was told as that of another configuration. */
+    bool configured;      /* It has its configuration from here. */
+    uint32_t compared;    /* Its generation, not from here, that ours has been compared with. */
+    uint64_t compare_ms;  /* Loop time: not compared before; what followed was not stored. */
+    uint16_t port;        /* Port where it listens; 0 = not known. */
     char address[64];
     uint8_t log_level[NDB_MGM_CATEGORIES];
 };
@@ -109,18 +109,18 @@ struct mgmd_request {
     struct node_mask leaving; /* Nodes that accepted and whose link is still up. */
     uint32_t asked;
     uint32_t done;
-    uint32_t error; /* First one. */
+    uint32_t error; /* First error; 0 = none. */
     uint32_t error_node;
     bool restart;
-    uint32_t single_user; /* SINGLE: who may work alone, 0 = all. */
-    uint32_t node_id;     /* NODEID: which one; */
-    bool any;             /* another one would do; */
-    char host[128];       /* who wants it. */
+    uint32_t single_user; /* SINGLE: client that may work alone, 0 = all. */
+    uint32_t node_id;     /* NODEID: id that is asked about. */
+    bool any;             /* NODEID: another id would do. */
+    char host[128];       /* NODEID: host of the client that wants it. */
     char name[68];
     bool then_exit; /* The server itself stops after the reply. */
     char *text;     /* Collected reply lines. */
     size_t text_size;
-    uint32_t lines; /* EVENTS: so many so far. */
+    uint32_t lines; /* EVENTS: lines so far. */
 };
 
 struct mgmd_options {
@@ -128,7 +128,7 @@ struct mgmd_options {
     const char *config_dir;  /* NULL: the node's DataDir. */
     const char *bind_address;
     uint32_t node_id;
-    uint64_t cluster_id; /* 0: kept, or made. */
+    uint64_t cluster_id; /* Id of the cluster; 0: the one that is kept, or a new one. */
     bool initial;
     bool reload;
     bool nodaemon;
@@ -143,23 +143,23 @@ struct mgmd {
     bool fresh; /* The cluster's id was made here, and nobody has confirmed it: mgmd_identity.c. */
     uint64_t claimed_ms; /* Loop time: files with this id were told of; 0: not, or it counts. */
     bool anew; /* It started without kept configurations, so what it made may have old numbers. */
-    struct cluster_config *pending; /* The file's, until all management servers are there. */
+    struct cluster_config *pending; /* The file's configuration, until all servers are there. */
     uint64_t pending_until; /* No node ids are given out until then, or until it has happened. */
-    uint64_t pending_told;  /* The next line about who is missing. */
-    struct mgmd_peer *peers[CONFIG_NODES_MAX + 1]; /* Other management servers; NULL: not one. */
+    uint64_t pending_told;  /* Loop time of the next line about who is missing. */
+    struct mgmd_peer *peers[CONFIG_NODES_MAX + 1]; /* Other management servers; NULL: it is none. */
     struct cluster_log *log;
     char directory[1100];  /* DataDir, with slash. */
-    char config_dir[1100]; /* With slash. */
+    char config_dir[1100]; /* Directory of the configurations, with slash. */
     uint32_t own_node;
     uint16_t port;
     bool stopping;
-    bool failed; /* Exit status 1. */
+    bool failed; /* The exit status is 1. */
     struct mgmd_node nodes[CONFIG_NODES_MAX + 1];
     struct mgmd_session *sessions[MGMD_SESSIONS_MAX];
-    uint32_t sessions_max; /* As far as there are descriptors for them. */
+    uint32_t sessions_max; /* Sessions that there may be: as many as there are descriptors for. */
     uint32_t session_count;
     uint32_t session_last;
-    uint32_t pushed_out; /* Sessions, since it was last told. */
+    uint32_t pushed_out; /* Sessions that were pushed out since that was last told. */
     uint64_t crowd_told;
     bool accept_again; /* There was no memory for a newcomer. */
     struct mgmd_request requests[MGMD_REQUESTS_MAX];
@@ -167,7 +167,8 @@ struct mgmd {
     uint32_t tick;
     struct mgm_link *link;
     struct arbitrator arbitrator;
-    uv_tcp_t listener[MGMD_LISTENERS]; /* Those that could not be made, too: mgmd_listen.c. */
+    /* Listeners, those that could not be made too: mgmd_listen.c. */
+    uv_tcp_t listener[MGMD_LISTENERS];
     uint32_t listeners;
     uv_timer_t timer;
     uv_timer_t exit_timer;
@@ -204,7 +205,7 @@ const char *mgmd_config_not_ours(const struct mgmd *mgmd, const struct cluster_c
 
 /* The number of the newest below `below`, 0: none. Its file may be damaged. */
 uint32_t mgmd_kept_newest(const struct mgmd *mgmd, uint32_t below);
-/* One of them, or NULL with the reason. */
+/* One of the generations that are kept, or NULL with the reason. */
 struct cluster_config *mgmd_kept_load(const struct mgmd *mgmd, uint32_t generation, char *why,
                                       size_t why_size);
 /* The newest that can be read; damaged ones are named and skipped. NULL: there is none. */
@@ -217,7 +218,7 @@ uint32_t mgmd_kept_digest(const struct mgmd *mgmd, uint32_t generation);
 uint32_t mgmd_kept_next(const struct mgmd *mgmd, const struct cluster_config *config);
 /* Writes the configuration into the directory, under its generation. 0, or -1 with errno. */
 int mgmd_kept_store(struct mgmd *mgmd, const struct cluster_config *config);
-/* The same, in the place of all that are kept. */
+/* Writes it in the place of all that are kept. 0, or -1 with errno. */
 int mgmd_kept_store_alone(struct mgmd *mgmd, const struct cluster_config *config);
 /* Removes the generations before the present one. */
 void mgmd_kept_forget(struct mgmd *mgmd);
@@ -261,7 +262,7 @@ bool mgmd_identity_fresh(const struct mgmd *mgmd, const struct cluster_config *c
 void mgmd_identity_confirm(struct mgmd *mgmd);
 /* A data node is started with this id. */
 void mgmd_identity_confirm_by_node(struct mgmd *mgmd);
-/* Every second. */
+/* Called every second. */
 void mgmd_identity_tick(struct mgmd *mgmd);
 /* A data node, which `runs` or has files, is of this cluster. 0: so is this server, by now; -1: it
  * is not, 1: it cannot store that it would be, with the reason. */
@@ -331,9 +332,9 @@ bool mgmd_is_data_node(const struct mgmd *mgmd, uint32_t id);
 /* The nodes of a request: "node: 1 2,3", or all data nodes. False: the error was sent. */
 bool mgmd_read_nodes(struct mgmd_session *session, bool all, bool linked_only,
                      struct node_mask *nodes, bool *self);
-/* To whoever leads now; again when that one is lost, or has not led. */
+/* Sends the order to whoever leads now; again when that one is lost, or has not led. */
 void mgmd_single_user_send(struct mgmd *mgmd, struct mgmd_request *request);
-/* Its answer. */
+/* Takes the answer of that node. */
 void mgmd_take_single_user(struct mgmd *mgmd, uint32_t node, const struct signal *sig);
 
 /* ---- mgmd_reports.c ---- */
@@ -345,7 +346,7 @@ bool mgmd_reports_signal(struct mgmd *mgmd, uint32_t node, const struct signal *
 bool mgmd_execute(struct mgmd_session *session); /* False: there is no such command. */
 void mgmd_order_stop(struct mgmd_session *session);
 void mgmd_order_restart(struct mgmd_session *session);
-void mgmd_order_check(struct mgmd_session *session); /* Of a restart. */
+void mgmd_order_check(struct mgmd_session *session); /* Would the nodes work after a restart? */
 void mgmd_order_start(struct mgmd_session *session);
 void mgmd_order_memory(struct mgmd_session *session);
 void mgmd_order_disk(struct mgmd_session *session);
@@ -359,12 +360,12 @@ void mgmd_order_single_user(struct mgmd_session *session);
 /* The id that this session holds: do the data nodes agree? False: they need not be asked. */
 bool mgmd_order_nodeid(struct mgmd_session *session, uint32_t id, bool any, const char *host,
                        const char *name);
-/* The session that held it has ended. */
+/* The session that held the id has ended. */
 void mgmd_order_nodeid_free(struct mgmd *mgmd, uint32_t id);
 void mgmd_take_nodeid(struct mgmd *mgmd, uint32_t node, const struct signal *sig);
 /* Some have not answered: most of them are enough, because two servers' majorities meet. */
 void mgmd_nodeid_late(struct mgmd *mgmd, struct mgmd_request *request);
-/* The answer of get nodeid. */
+/* Sends the answer of get nodeid. */
 void mgmd_reply_nodeid(struct mgmd_session *session, uint32_t id, const char *name);
 
 /* ---- mgmd_requests.c: answers and link losses move the requests on ---- */

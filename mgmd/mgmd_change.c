@@ -43,7 +43,8 @@ int mgmd_config_take(struct mgmd *mgmd, struct cluster_config *config, bool any_
         if (leaves) mgmd_exit(mgmd, 0);
         return 1;
     }
-    /* From one that is sure: what this server has made by itself counts no more. */
+    /* From a server that is sure of its cluster: what this server has made by itself counts no
+     * more. */
     if ((any_cluster ? mgmd_kept_store_alone(mgmd, config) : mgmd_kept_store(mgmd, config)) != 0)
         return -1;
     config_free(mgmd->config);

@@ -322,7 +322,7 @@ static void set_cluster_loglevel(struct mgmd_session *session)
     ok(session);
 }
 
-/* For the data nodes' own logs, until they end. */
+/* Sets the levels of the data nodes' own logs, until they end. */
 static void set_loglevel(struct mgmd_session *session)
 {
     struct mgmd *mgmd = mgmd_session_owner(session);
@@ -472,7 +472,7 @@ static void get_mgmd_nodeid(struct mgmd_session *session)
     mgmd_reply_end(session);
 }
 
-/* For the other management servers: docs/protocols/management.md. */
+/* Tells the other management servers the state of this one: docs/protocols/management.md. */
 static void get_mgmd_state(struct mgmd_session *session)
 {
     const struct mgmd *mgmd = mgmd_session_owner(session);

@@ -22,9 +22,8 @@
 #include "mgmd/mgmd.h"
 #include "signals/api_reg.h"
 
-#define CLAIM_MS                                                                                   \
-    5000u /* Within this data nodes that run have been met: they tell their ports every            \
-           * second. */
+/* Data nodes that run have been met within this time: they tell their ports every second. */
+#define CLAIM_MS 5000u
 
 /* ---- the cluster ---- */
 

@@ -200,7 +200,7 @@ static int listen_warned(struct mgmd *mgmd, const char *host, const char *what)
     return listen_on_all(mgmd);
 }
 
-/* For tools on this host, where no listener is yet that they reach there. */
+/* Listens for tools on this host, where no listener is yet that they reach there. */
 static void listen_beside(struct mgmd *mgmd)
 {
     struct sockaddr_storage address;
@@ -225,8 +225,8 @@ static const char *address_text(const struct sockaddr_storage *address, char tex
     return rc == 0 ? text : "?";
 }
 
-/* On those of its addresses that this host has and can use: a name may have one of IPv6 where the
- * system has none, or one that counts only with the name of an interface. */
+/* Listens on those of the addresses that this host has and can use: a name may have one of IPv6
+ * where the system has none, or one that counts only with the name of an interface. */
 static int listen_on(struct mgmd *mgmd, const char *host, struct addresses *addresses)
 {
     char text[INET6_ADDRSTRLEN];

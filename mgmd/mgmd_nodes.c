@@ -401,9 +401,10 @@ static void log_progress(struct mgmd *mgmd, uint32_t id)
     cluster_log_write(mgmd->log, NDB_MGM_SEVERITY_INFO, id, line);
 }
 
-#define COMPARE_MS 60000u /* Between two tries to store what follows from it. */
+#define COMPARE_MS 60000u /* Pause between two tries to store what follows from a comparison. */
 
-/* With the configuration that the node runs with; once, or again when it could not be stored. */
+/* Compares ours with the configuration that the node runs with; once, or again when what follows
+ * could not be stored. */
 static void compare(struct mgmd *mgmd, struct mgmd_node *node)
 {
     uint64_t now = uv_now(mgmd->loop);

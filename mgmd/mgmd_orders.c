@@ -155,7 +155,7 @@ static bool may_restart(struct mgmd_session *session, const struct node_mask *no
     return true;
 }
 
-/* Before anything is sent. False: the error was sent. */
+/* Looks whether the nodes may end, before anything is sent. False: the error was sent. */
 static bool may_end(struct mgmd_session *session, const struct node_mask *nodes, bool self,
                     bool restart, uint32_t flags)
 {
@@ -229,7 +229,7 @@ static void order_end(struct mgmd_session *session, bool all, bool restart, uint
             continue;
         }
         node_mask_remove(&request->waiting, id);
-        request->done++; /* Its link ended this moment: what was wanted. */
+        request->done++; /* Its link ended this moment, which is what was wanted. */
     }
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO, "%s of %u node(s) ordered from %s",
                        restart ? "Restart" : "Stop", count + (self ? 1 : 0),
@@ -371,7 +371,7 @@ void mgmd_take_single_user(struct mgmd *mgmd, uint32_t node, const struct signal
     node_mask_remove(&request->waiting, node);
     if (sig->gsn == GSN_SINGLE_USER_CONF)
         request->done = 1;
-    else if (SIG_PAYLOAD(sig, single_user_ref)->error != 5005) /* Else it does not lead. */
+    else if (SIG_PAYLOAD(sig, single_user_ref)->error != 5005) /* ERR_MGM_SEND: it does not lead. */
         mgmd_request_error(request, node, SIG_PAYLOAD(sig, single_user_ref)->error);
     mgmd_request_finish(mgmd, request);
 }

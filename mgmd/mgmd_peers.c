@@ -17,7 +17,7 @@
 #include "mgmd/mgmd.h"
 
 #define ASK_MS   1000u
-#define ALIVE_MS 3500u /* Three questions without an answer. */
+#define ALIVE_MS 3500u /* A server is alive for so long after its last answer: three questions. */
 
 /* Another management server. The thread that asks has `handle` and everything under `job`. */
 struct mgmd_peer {
@@ -32,8 +32,8 @@ struct mgmd_peer {
     uint64_t equal;   /* Digest of a configuration that says the same as ours. */
     uint64_t foreign; /* Digest of one that cannot be ours: that was told once. */
     ndb_mgm_handle_t *handle;
-    uint64_t
-        other_cluster; /* It is sure of this one, as this server is of its own; 0: it is not. */
+    /* Cluster that it is sure of, as this server is of its own; 0: it is of none, or of ours. */
+    uint64_t other_cluster;
     struct {
         uint32_t own_generation;
         uint64_t own_cluster;
@@ -42,7 +42,7 @@ struct mgmd_peer {
         uint64_t equal;
         bool answered;
         uint32_t generation;
-        uint64_t cluster; /* 0: it does not tell. */
+        uint64_t cluster; /* Cluster that it says; 0: it does not tell. */
         bool fresh;
         uint64_t digest;
         char ports[1024];

@@ -26,8 +26,8 @@ static void order_report(struct mgmd_session *session, enum mgmd_request_kind ki
     if (request == NULL) return;
     request->kind = kind;
     for (uint32_t id = node_mask_next(&nodes, 0); id != 0; id = node_mask_next(&nodes, id)) {
-        node_mask_add(&request->waiting,
-                      id); /* Before sending: a link that breaks now answers with 5000. */
+        /* This comes before sending: a link that breaks now answers with ERR_MGM_NO_CONTACT. */
+        node_mask_add(&request->waiting, id);
         if (mgm_link_send(mgmd->link, id, BLOCK_CMVMI, gsn, PRIO_B, &request->id, 1) == 0) continue;
         node_mask_remove(&request->waiting, id);
         mgmd_request_error(request, id, 5000);

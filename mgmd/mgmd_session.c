@@ -27,11 +27,11 @@ struct mgmd_session {
     struct mgm_parser parser;
     uint32_t id;
     uint32_t slot;
-    uint64_t last_ms;   /* Of its last request, or of its beginning. */
-    uint64_t begun_ms;  /* Of a request that is not complete; 0 = none. */
-    size_t unread;      /* What was in the socket's queue at the last tick ... */
-    uint64_t unread_ms; /* ... and since when that has not become less. */
-    uint64_t origin;    /* Its host, or the IPv6 network of 64 bits that it is in. */
+    uint64_t last_ms;   /* Loop time of its last request, or of its beginning. */
+    uint64_t begun_ms;  /* Loop time when a request began that is not complete; 0 = none is. */
+    size_t unread;      /* Bytes in the socket's queue at the last tick. */
+    uint64_t unread_ms; /* Loop time since which these have not become less. */
+    uint64_t origin;    /* Host of the session, or the IPv6 network of 64 bits that it is in. */
     char address[64];
     uint8_t in[MGMD_SESSION_IN];
     uint32_t in_used;
@@ -41,7 +41,7 @@ struct mgmd_session {
     bool sniffed;
     bool known; /* It has sent a command that there is; until then it is a stranger. */
     bool reading;
-    bool waiting; /* For data nodes. */
+    bool waiting; /* It waits for answers of data nodes. */
     bool closing;
     bool close_after_write;
     bool listener;
@@ -313,7 +313,7 @@ static void name_peer(struct mgmd_session *session)
 
 /* ---- a crowd ---- */
 
-/* Of two sessions the one of the lower rank goes first. */
+/* Ranks of sessions: of two the one of the lower rank is pushed out first. */
 enum rank { RANK_STRANGER, RANK_IDLE, RANK_LISTENER, RANK_HOLDER, RANK_WAITING };
 
 static bool holds_id(const struct mgmd_session *session)

@@ -170,7 +170,7 @@ static bool default_of(const struct config_param *param, const struct value *val
 struct output {
     const struct config_query *query;
     uint32_t rows;
-    cJSON *list; /* NULL: text. */
+    cJSON *list; /* List that the rows go into; NULL: they are printed as text. */
 };
 
 static void add_json(cJSON *object, const char *name, const struct value *value)

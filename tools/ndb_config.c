@@ -42,7 +42,7 @@ enum {
 struct settings {
     struct config_query query;
     bool sections_set, info, xml;
-    char *columns; /* NULL: the sections' default. */
+    char *columns; /* Columns that were asked for; NULL: the sections' default. */
     const char *connect_string, *file, *binary_file;
     uint32_t from_node, delay_s;
     int retries;
