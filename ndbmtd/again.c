@@ -32,7 +32,7 @@
  * begun. */
 #define AGAIN_OPTION "--next-life="
 #define OWN_IMAGE    "/proc/self/exe" /* This very program, also when its file has gone. */
-#define ARGUMENTS    256              /* At most so many are passed on. */
+#define ARGUMENTS    256              /* Arguments that are passed on, at most. */
 #define PATH_ROOM    4096
 #define TEXT_ROOM    (PATH_ROOM + 128)
 #define PROGRAM_NAME "ndbmtd"
@@ -41,13 +41,13 @@
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 
-/* They count instead of the options of the first life. */
+/* Flags that count instead of the options of the first life. */
 enum again_flag {
     AGAIN_ASIDE = 1,
     AGAIN_INITIAL = 2,
     AGAIN_ACCEPT = 4,
     AGAIN_NO_START = 8,
-    AGAIN_ANGEL = 16, /* The next life is an angel's. The following two are of what it has heard. */
+    AGAIN_ANGEL = 16, /* The next life is an angel's; the next two flags are what it has heard. */
     AGAIN_SURVIVE = 32,
     AGAIN_STOP_ON_ERROR = 64,
     AGAIN_TAKEN = 128, /* The program has been looked for under its path. */
@@ -55,13 +55,13 @@ enum again_flag {
 #define AGAIN_ALL 255u
 
 static struct birth {
-    char **arguments; /* NULL: the process may not begin again. */
+    char **arguments; /* Arguments of the program; NULL: the process may not begin again. */
     bool foreground;
-    char path[PATH_ROOM]; /* The program was called by it; made absolute. "": that is not known. */
-    struct stat file;     /* The one that runs. */
+    char path[PATH_ROOM]; /* Absolute path by which the program was called; "": not known. */
+    struct stat file;     /* File of the program that runs. */
     cpu_set_t cpus;
     bool has_cpus;
-    int nice; /* Of a thread, not of the process: thread_place.c. */
+    int nice; /* Nice value of a thread, not of the process: thread_place.c. */
 } birth;
 
 /* The path by which the program was found, not the file behind it: a link may lead to the next
@@ -287,7 +287,7 @@ void again_upgrade(struct process *process, bool angel)
     process_log(process, LOG_LEVEL_INFO, "the program has been replaced: the node goes on with %s",
                 birth.path);
     (void)fflush(NULL);
-    if (angel) (void)fcntl(process->pid_file, F_SETFD, 0); /* And with it the lock. */
+    if (angel) (void)fcntl(process->pid_file, F_SETFD, 0); /* The lock goes with it. */
     (void)execv(birth.path, arguments);
     process_log(process, LOG_LEVEL_ERROR, "%s: %s", birth.path, strerror(errno));
     if (angel) (void)fcntl(process->pid_file, F_SETFD, FD_CLOEXEC);

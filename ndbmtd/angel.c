@@ -20,7 +20,7 @@
  * kernel sends the child SIGTERM and it stops in good order, so that nobody has to look for a data
  * node without a pid file.
  */
-static volatile sig_atomic_t child_pid; /* For the signal handler of the angel. */
+static volatile sig_atomic_t child_pid; /* Pid of the child, for the signal handler of the angel. */
 static volatile sig_atomic_t asked_to_stop;
 
 /* A signal to the angel is meant for the node. */
@@ -138,7 +138,7 @@ bool angel_in_any_case(struct process *process, uint32_t *pause_s)
     return true;
 }
 
-/* After a failure: whether the node is started again, and after how many seconds. */
+/* Says after a failure whether the node is started again, and after how many seconds. */
 static bool try_again(struct process *process, bool told, uint32_t *pause_s)
 {
     const struct angel_words *words = &process->words;
@@ -214,8 +214,8 @@ _Noreturn static void end(struct process *process, int code)
     _exit(code);
 }
 
-/* By the program that lies under the path now, or by this one. A signal that comes meanwhile waits
- * for the one that goes on. */
+/* Begins again with the program that lies under the path now, or with this one. A signal that comes
+ * meanwhile waits for the one that goes on. */
 static void begin_again(struct process *process, const sigset_t *signals, const sigset_t *before)
 {
     process_log(process, LOG_LEVEL_INFO, "the angel starts the data node again");

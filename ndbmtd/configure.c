@@ -6,11 +6,11 @@
 #include "ndb/mgm.h"
 #include "ndbmtd/process.h"
 
-#define REDO_BUFFER_MIN  (256u * 1024u) /* Per LDM instance. */
-#define OPEN_FILES_LIMIT 65536u         /* A record each. */
+#define REDO_BUFFER_MIN  (256u * 1024u) /* Bytes of each LDM instance. */
+#define OPEN_FILES_LIMIT 65536u         /* Open files, each with a record. */
 
-#define SPARE_PAGES_LDM   4u  /* MinFreePct is at least so many pages for each LDM instance, */
-#define SPARE_SHARE_LEAST 16u /* unless that is more than this part of DataMemory. */
+#define SPARE_PAGES_LDM   4u  /* MinFreePct is at least so many pages for each LDM instance. */
+#define SPARE_SHARE_LEAST 16u /* That least is not more than this part of DataMemory. */
 
 static uint32_t pages(uint64_t bytes)
 {
@@ -69,7 +69,7 @@ static uint32_t spare_pages(const struct process *process, const struct config_s
     return share > least || percent == 0 ? share : least;
 }
 
-/* As configured; when it is not, what DataMemory is worth. */
+/* TransactionMemory as configured, or what suits DataMemory. */
 static uint64_t transaction_memory(const struct config_section *own, uint64_t data)
 {
     uint64_t transaction = config_get_u64(own, CFG_NDBD_TransactionMemory);

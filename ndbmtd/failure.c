@@ -154,7 +154,7 @@ static void write_traces(struct process *process, uint32_t trace_no)
         fclose(file);
     }
     for (uint32_t no = threads == 0 ? 1 : threads; no < THREADS_MAX;
-         no++) /* Of a former life with more threads. */
+         no++) /* A former life had more threads. */
         remove_from_data_dir(process, "trace.log.%u_t%u", trace_no, no);
 }
 

@@ -215,7 +215,8 @@ static int collect(DIR *directory, const char *behind, struct names *names)
     errno = 0;
     while ((entry = readdir(directory)) != NULL) {
         size_t length = strlen(entry->d_name);
-        if (length >= IO_NAME_MAX || !io_name_valid(entry->d_name, 0)) continue; /* Not ours. */
+        /* The file is not ours. */
+        if (length >= IO_NAME_MAX || !io_name_valid(entry->d_name, 0)) continue;
         if (strcmp(entry->d_name, behind) <= 0) continue;
         if (names->count == names->room) {
             names->room = names->room == 0 ? 64 : names->room * 2;

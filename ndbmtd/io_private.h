@@ -11,7 +11,7 @@
 #define IO_ZERO_BYTES      (1024u * 1024u)
 
 struct io_file {
-    int fd; /* -1 = not open. */
+    int fd; /* File descriptor; -1 = not open. */
     bool direct;
     char name[IO_NAME_MAX];
 };

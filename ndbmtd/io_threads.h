@@ -15,11 +15,12 @@
  */
 struct io_options {
     const char *directory; /* Made when it is missing; its parent must be there. */
-    uint32_t threads;      /* 0 = default. */
+    uint32_t threads;      /* I/O threads; 0 = the default. */
     uint32_t files_max;    /* Handles are 0..files_max. */
-    void (*done)(void *context, struct io_request *request);            /* From an I/O thread. */
-    void (*log)(void *context, enum log_level level, const char *text); /* Any thread. */
-    void (*began)(void *context); /* On each I/O thread, first of all. May be NULL. */
+    void (*done)(void *context, struct io_request *request); /* Called from an I/O thread. */
+    /* Called from any thread. */
+    void (*log)(void *context, enum log_level level, const char *text);
+    void (*began)(void *context); /* Called on each I/O thread, first of all. May be NULL. */
     void *context;
     /* Tests: an errno that this operation meets instead of being carried out, 0 = none. May be
      * NULL. */

@@ -80,7 +80,7 @@ uint32_t layout_thread_of(const struct node_config *config, uint32_t block_no, u
 
 /* --- How many of each. --- */
 
-/* From so many CPUs, or threads, on. */
+/* Threads of each kind from so many CPUs, or threads, on. */
 struct share {
     uint16_t from;
     uint8_t ldm;
@@ -89,7 +89,7 @@ struct share {
     uint8_t recv;
 };
 
-/* Of CPUs. What the field splits into LDM and query threads is all LDM here. */
+/* Shares by CPUs. What the field splits into LDM and query threads is all LDM here. */
 static const struct share by_cpus[] = {
     {3, 1, 1, 0, 1},       {4, 2, 1, 0, 1},       {6, 4, 1, 0, 1},       {8, 4, 1, 1, 1},
     {10, 6, 1, 1, 1},      {12, 6, 2, 1, 1},      {14, 8, 2, 1, 1},      {16, 8, 2, 2, 2},
@@ -101,7 +101,7 @@ static const struct share by_cpus[] = {
     {120, 24, 18, 11, 11}, {128, 24, 19, 11, 12},
 };
 
-/* Of MaxNoOfExecutionThreads. TC has a thread of its own from the beginning. */
+/* Shares by MaxNoOfExecutionThreads. TC has a thread of its own from the beginning. */
 static const struct share by_limit[] = {
     {4, 2, 1, 0, 1},    {7, 4, 1, 0, 1},     {9, 4, 2, 0, 1},    {10, 4, 2, 1, 1},
     {11, 4, 3, 1, 1},   {12, 6, 2, 1, 1},    {13, 6, 3, 1, 1},   {14, 6, 3, 1, 2},
@@ -179,7 +179,7 @@ int layout_from_text(struct node_config *config, const char *text, uint32_t cpus
     if (check_counts(threads.counts, why, why_size) != 0) return -1;
     uint32_t ldm = threads.counts[THREAD_KIND_LDM];
     uint32_t tc = threads.counts[THREAD_KIND_TC];
-    set_one_thread(config); /* As ndbd: everything in the one receive thread. */
+    set_one_thread(config); /* Everything is in the one receive thread, as in ndbd. */
     config->send_count = threads.counts[THREAD_KIND_SEND];
     if (ldm == 0 && tc == 0) return 0;
     config->ldm_count = ldm == 0 ? 1 : ldm;

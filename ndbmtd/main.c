@@ -28,7 +28,7 @@ struct options {
     bool accept_data_loss;
     bool no_start;
     bool daemon;
-    bool foreground; /* No angel either. */
+    bool foreground; /* The process stays in the foreground, and has no angel. */
     int retries;
     uint32_t delay_s;
     struct again again; /* What the former life has left; node 0: this is the first one. */
@@ -60,7 +60,7 @@ static const struct argp_option option_table[] = {
     {"connect-retries", KEY_RETRIES, "N", 0,
      "Tries to reach the management server, -1 = for ever (12)", 0},
     {"connect-delay", KEY_DELAY, "S", 0, "Seconds between tries (5)", 0},
-    {"next-life", KEY_AGAIN, "...", OPTION_HIDDEN, NULL, 0}, /* again.c gives it to it. */
+    {"next-life", KEY_AGAIN, "...", OPTION_HIDDEN, NULL, 0}, /* again.c passes this option. */
     {0},
 };
 
@@ -140,7 +140,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-/* With what other versions have to have in common to meet this one. */
+/* Prints the version, and which link protocols another version must know to meet this one. */
 static void print_version(FILE *stream, struct argp_state *state)
 {
     (void)state;
@@ -148,11 +148,12 @@ static void print_version(FILE *stream, struct argp_state *state)
             NDB_VERSION_TEXT, LINK_PROTOCOL_VERSION, LINK_PROTOCOL_VERSION_MIN);
 }
 
-/* How long to wait for a node id that a former life seems to hold, in tenths of a second. */
 #define MGM_CONNECT_MS 10000u /* A server that hangs still takes connections. */
 #define MGM_CALL_MS    60000u
-#define ID_WAIT_FIRST  50 /* At the terminal: most likely another process has it. */
-/* The angel's next child: the former life is gone, the others learn of it soon. */
+/* How long to wait for a node id that a former life seems to hold, in tenths of a second. At the
+ * terminal: most likely another process has it. */
+#define ID_WAIT_FIRST 50
+/* The same for the angel's next child: the former life is gone, the others learn of it soon. */
 #define ID_WAIT_RESTART 300
 
 static int get_configuration(struct process *process)
@@ -221,8 +222,8 @@ static void tell_wait(struct process *process, char *told, size_t size)
     service_status("Waiting for a management server: %s", told);
 }
 
-/* As often as the options say. Where a person may look, who does not answer is told before it is
- * given up. */
+/* Tries as often as the options say. Where a person may look, who does not answer is told before it
+ * is given up. */
 static int connect_server(struct process *process, const struct options *options)
 {
     struct wait_told *wait = process->log == NULL ? wait_told_begin("ndbmtd") : NULL;
@@ -382,14 +383,16 @@ static void go_to_background(struct process *process)
 
 /* --- The process that does the work. --- */
 
-#define SAME_WISH_NS 5000000000u /* Also when the angel does not run at once. */
+/* Within this time a second signal is the same wish, also when the angel does not run at once. */
+#define SAME_WISH_NS 5000000000u
 
 static void on_terminate(uv_signal_t *handle, int number)
 {
     struct process *process = handle->data;
     process_log(process, LOG_LEVEL_INFO, "Received signal %d: the node stops", number);
     if (process->terminated_ns != 0) {
-        /* The same wish on two ways, to the angel and to its group; or somebody is in a hurry. */
+        /* It is the same wish on two ways, to the angel and to its group; or somebody is in a
+         * hurry. */
         if (process_now_ns() - process->terminated_ns < SAME_WISH_NS) return;
         process->host.stopped(&process->host, 0);
         return;
@@ -466,8 +469,8 @@ static int fetch_patiently(struct process *process, const struct options *option
     }
 }
 
-/* In sight of the user: what goes wrong is said, and the program ends. With --connect-retries=-1 it
- * is a service, and nobody looks: what may pass is waited for. */
+/* The user looks: what goes wrong is said, and the program ends. With --connect-retries=-1 it is a
+ * service, and nobody looks: what may pass is waited for. */
 static int fetch_first(struct process *process, const struct options *options, int id_wait)
 {
     for (uint32_t pause_s = 1;; pause_s = pause_s < 32 ? 2 * pause_s : 60) {
@@ -558,7 +561,7 @@ static int look_first(struct process *process, struct options *options)
     if (options->daemon)
         go_to_background(process);
     else
-        write_pid_file(process); /* Of the angel, if there is one. */
+        write_pid_file(process); /* Its pid is the angel's, if there is one. */
     return 0;
 }
 
@@ -594,7 +597,7 @@ int main(int argc, char **argv)
     again_remember(argv, options.foreground);
     if (options.again.node != 0 && again_take(&process, &options.again) != 0) return 2;
     if (options.again.node != 0 && !options.again.taken) again_upgrade(&process, false);
-    service_not_watched();                           /* Of a former life, perhaps. */
+    service_not_watched();                           /* A former life was watched, perhaps. */
     if (process.pause_s > 0) sleep(process.pause_s); /* The others end, too. */
     host_os_init(&process);
     signal(SIGPIPE, SIG_IGN);
@@ -602,7 +605,7 @@ int main(int argc, char **argv)
     if (!options.again.angel) {
         if (look_first(&process, &options) != 0) return 1;
     } else if (options.daemon) {
-        (void)open_log(&process); /* Without, its words come to the same file by stderr. */
+        (void)open_log(&process); /* Without a log its words come to the same file by stderr. */
     }
     if (!options.foreground && angel_run(&process) != 0) return 1;
     int result = live(&process, &options);

@@ -25,9 +25,8 @@ struct wiring {
     enum { ONCE, PER_LDM, PER_TC } count;
 };
 
-/* In the order in which READ_CONFIG_REQ reaches them: ACC, TUP and TUX before the LQH that calls
- * them.
- */
+/* The blocks, in the order in which READ_CONFIG_REQ reaches them: ACC, TUP and TUX before the LQH
+ * that calls them. */
 static const struct wiring wirings[] = {
     {BLOCK_CMVMI, cmvmi_create, ONCE},        {BLOCK_DBTUP, tup_create, PER_LDM},
     {BLOCK_DBACC, acc_create, PER_LDM},       {BLOCK_DBTUX, tux_create, PER_LDM},

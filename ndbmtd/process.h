@@ -15,7 +15,7 @@
 #include "transporters/transporter.h"
 #include "transporters/writer.h"
 
-/* A thread without work looks up so often: the watchdog's proof of life. */
+/* A thread without work wakes up so often: the watchdog's proof of life. */
 #define SLEEP_MAX_MS 1000u
 /* Without SchedulerSpinTimer: what a client of eight threads takes from its answers to its next
    requests, with room. Who sleeps and is woken in each such gap loses half of the throughput. */
@@ -29,30 +29,30 @@ struct sockets {
     uv_loop_t loop;
     uv_async_t wake;
     uv_timer_t sleep_timer;
-    struct transporter *transporter; /* NULL: a send thread. */
-    struct link_writer *writer;      /* NULL: no send thread. */
-    struct send_queues *queues;      /* What other threads want written here; NULL: they do not. */
-    atomic_uint wishes;              /* Some link_wish is for this thread. */
-    bool paused;                     /* Does not read from clients. */
+    struct transporter *transporter; /* Links that it reads; NULL: it is a send thread. */
+    struct link_writer *writer;      /* Links that it writes; NULL: there is no send thread. */
+    struct send_queues *queues; /* What other threads want written here; NULL: they want nothing. */
+    atomic_uint wishes;         /* Some link_wish is for this thread. */
+    bool paused;                /* It does not read from clients. */
 };
 
 /* What a thread has used so far; it writes, others read. thread_account.c */
 struct thread_account {
     atomic_ullong user_us, system_us, spin_ns, sleep_ns;
-    atomic_ullong asleep_since_ns; /* 0: it is awake. */
+    atomic_ullong asleep_since_ns; /* When it fell asleep; 0: it is awake. */
     uint64_t sampled_ns;           /* When the operating system was asked last. */
-    uint64_t gap_sleep_ns;         /* Asleep since it last had work. */
+    uint64_t gap_sleep_ns;         /* How long it has slept since it last had work. */
 };
 
 /* A thread of the layout as the operating system sees it. */
 struct worker {
     struct process *process;
-    struct thread *thread;   /* NULL: a send thread, which runs no block. */
-    struct sockets *sockets; /* NULL: owns none. */
-    atomic_ullong rounds;    /* Of a send thread. */
+    struct thread *thread;   /* Thread of the kernel; NULL: a send thread, which runs no block. */
+    struct sockets *sockets; /* Sockets that it owns; NULL: none. */
+    atomic_ullong rounds;    /* Rounds of a send thread. */
     uint32_t no;
     pthread_t os_thread;
-    atomic_uint tid;      /* The system's number of it; 0 before it runs. */
+    atomic_uint tid;      /* The system's number of the thread; 0 before it runs. */
     atomic_uint sleeping; /* Set before the last look at the queues; a sender that sees it wakes the
                              thread. */
     pthread_mutex_t lock;
@@ -78,14 +78,14 @@ struct angel_words {
 };
 
 struct process {
-    struct host host; /* First: what the kernel calls. */
+    struct host host; /* It comes first: what the kernel calls. */
     struct node *node;
     struct node_config config;
     const struct cluster_config *cluster;
     struct worker worker[WORKERS_MAX];
 
-    struct io_threads *io; /* NULL: the node has no files. */
-    uint16_t port;         /* Where the first recv thread listens. */
+    struct io_threads *io; /* I/O threads; NULL: the node has no files. */
+    uint16_t port;         /* Port where the first recv thread listens. */
 
     /* Wishes of other threads for those that own the links (guarded by wish_lock). */
     pthread_mutex_t wish_lock;
@@ -97,38 +97,39 @@ struct process {
         char reason[160];
     } wish[NODE_ID_MAX + 1];
 
-    struct thread_config threads; /* ThreadConfig, for places and priorities. */
+    struct thread_config threads; /* ThreadConfig, for the places and priorities of threads. */
     bool realtime;                /* RealtimeScheduler. */
     uint64_t spin_ns; /* SchedulerSpinTimer; ThreadConfig may say otherwise for a thread. */
     uint64_t start_ns;
     atomic_uint stopping;   /* The node has stopped in good order: leave the loops. */
     uint64_t terminated_ns; /* When a signal asked for an end; 0: none has. */
     struct io_request stop_wish;
-    uint32_t restart_flags;   /* STOP_RESTART... of signals/management.h */
-    struct angel_words words; /* Child: said last. Angel: heard last. */
-    uint32_t failed_starts;   /* Angel: one after the other. */
-    int angel_pipe;           /* To the angel; -1 without one. */
+    uint32_t restart_flags; /* STOP_RESTART... of signals/management.h */
+    /* In the child: what it has said last. In the angel: what it has heard last. */
+    struct angel_words words;
+    uint32_t failed_starts; /* Angel: starts that have failed one after the other. */
+    int angel_pipe;         /* Pipe to the angel; -1 without one. */
     bool no_start;
-    uint32_t pause_s;      /* Before it begins: again.c. */
+    uint32_t pause_s;      /* How long it waits before it begins: again.c. */
     bool stand_aside;      /* Its files are damaged: it gets all rows from the others. */
     atomic_bool bare;      /* It began without files, and is not started yet: port_finder.c. */
     bool initial;          /* --initial, or a restart with -i: once, see angel.c. */
     bool accept_data_loss; /* --i-accept-data-loss: with it. */
 
     const char *data_dir;
-    FILE *log;    /* NULL: the terminal. */
-    int pid_file; /* Held locked while this process or a child of it lives; -1 before. */
+    FILE *log;    /* The log's file; NULL: the terminal. */
+    int pid_file; /* The pid file, locked while this process or a child of it lives; -1 before. */
     pthread_mutex_t log_lock;
     pthread_mutex_t fail_lock;
 
     /* Management. */
-    const char *connect_string; /* NULL: the environment's, or the default. */
+    const char *connect_string; /* Connect string; NULL: the environment's, or the default. */
     ndb_mgm_handle_t *mgm;
     pthread_t port_finder;
     pthread_mutex_t port_lock;
     pthread_cond_t port_changed;
     bool port_stop;
-    uint32_t port_asks;   /* So many times more it is asked often. */
+    uint32_t port_asks;   /* How many times more the ports are asked for often. */
     uint32_t traces_kept; /* MaxNoOfSavedMessages: error log entries and sets of trace files. */
 };
 
@@ -164,7 +165,7 @@ void account_round(struct worker *worker, uint64_t now_ns);
 void account_sleep(struct worker *worker, uint64_t now_ns);
 void account_awake(struct worker *worker);
 void account_gap(struct worker *worker, uint64_t gap_ns);
-/* For struct host: of any thread, and of the process. */
+/* Gives struct host the times of any thread, and of the process. */
 bool account_times(struct host *host, uint32_t no, struct thread_times *times);
 
 /* --- thread_place.c --- */
@@ -206,7 +207,7 @@ const char *exit_code_class(uint32_t code);
 int files_open(struct process *process);
 /* The cluster that the node's files are of, by its system file; 0: none, or that cannot be told. */
 uint64_t files_cluster(const struct process *process);
-/* Carries out what is under way. After workers_run(). */
+/* Carries out what is under way and closes. After workers_run(). */
 void files_close(struct process *process);
 
 /* --- main.c --- */
@@ -224,9 +225,9 @@ int memory_ahead_start(struct process *process);
 /* --- machine_memory.c --- */
 /* How much memory there is, in bytes; UINT64_MAX = that sets no limit. */
 struct memory_room {
-    uint64_t machine; /* All data nodes of the host share what it has, */
-    uint64_t shared;  /* and what the control groups that they may be in together allow. */
-    uint64_t own;     /* That of a service is its data node's own. */
+    uint64_t machine; /* Memory of the machine, which all data nodes of the host share. */
+    uint64_t shared;  /* What control groups allow that several data nodes may be in. */
+    uint64_t own; /* What the control group of a service allows, which is its data node's own. */
 };
 void machine_memory(struct memory_room *room);
 /* The same of control groups: `groups` is /proc/self/cgroup, `mounts` /sys/fs/cgroup. */
@@ -272,8 +273,8 @@ struct again {
     uint32_t flags;
     uint32_t pause_s;
     uint32_t node;
-    bool taken; /* Whether the program was replaced has been looked at. */
-    bool angel; /* An angel's, with what follows. */
+    bool taken; /* It has been looked at whether the program was replaced. */
+    bool angel; /* The next life is an angel's, with the fields that follow. */
     uint32_t pid_file;
     uint32_t failed_starts;
     uint32_t start_retries;

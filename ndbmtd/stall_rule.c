@@ -1,4 +1,4 @@
-/* stall_rule.c -- is a thread that does not finish its round stuck, or starved? Pure function. */
+/* stall_rule.c -- tells whether a thread that does not finish its round is stuck or starved. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "ndbmtd/stall_rule.h"
 

@@ -32,7 +32,7 @@ static enum thread_kind kind_of(const struct node_config *config, uint32_t no, u
     case ROLE_RECV:
         *index = no - layout_socket_thread(config);
         break;
-    case ROLE_ALL: /* As recv: it owns the sockets. */
+    case ROLE_ALL: /* It counts as recv: it owns the sockets. */
         break;
     }
     return THREAD_KIND_RECV;

@@ -16,7 +16,7 @@ struct watchdog {
     uint32_t interval_ms;
     uint32_t sleep_checks; /* A sleeping thread may stay away from so many checks: it wakes once a
                               second. */
-    bool kill_at_once;     /* WatchDogImmediateKill. */
+    bool kill_at_once;     /* WatchDogImmediateKill is set. */
     struct stall stall[WORKERS_MAX];
 };
 
@@ -49,7 +49,8 @@ static void ask_system(const struct worker *worker, struct stall_seen *seen)
     uint32_t tid = atomic_load(&worker->tid);
     snprintf(path, sizeof path, "/proc/self/task/%u/stat", tid);
     FILE *file = tid != 0 ? fopen(path, "re") : NULL;
-    if (file == NULL) return; /* As if it could not run: then the time that passes counts. */
+    /* It counts as if it could not run: then the time that passes counts. */
+    if (file == NULL) return;
     if (fscanf(file, "%*u (%*[^)]) %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &state,
                &user, &system) == 3) {
         seen->waits = state == 'R';
