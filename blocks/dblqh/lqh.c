@@ -9,7 +9,7 @@
 #include "signals/pace.h"
 #include "signals/redo.h"
 
-#define TICK_STEP 32u /* Waiters whose time is up, per tick. */
+#define TICK_STEP 32u /* Waiters whose time is up that a tick takes. */
 
 void lqh_continue(struct lqh *lqh, enum lqh_work work, uint32_t ref)
 {

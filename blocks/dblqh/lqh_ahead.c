@@ -8,7 +8,7 @@
  */
 #include "blocks/dblqh/lqh_state.h"
 
-/* Of a train; while it handles one entry the handler asks for those so far behind. */
+/* While the handler of a train is at one entry it asks for the entries so far behind that. */
 #define FAR_ENTRIES  8u
 #define NEAR_ENTRIES 4u
 

@@ -3,7 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
 
-/* What the walks have counted. */
+/* Sums that the walks over the records have made. */
 struct seen {
     uint32_t waiting;
     uint32_t segments;
@@ -89,13 +89,14 @@ static void check_copy(struct lqh *lqh, const struct lqh_copy_source *copy, stru
 {
     uint32_t under_way = copy->sent - copy->confirmed;
     ndbrequire(lqh_table_get(lqh, copy->table_id)->users > 0);
-    ndbrequire(under_way <= COPY_WINDOW); /* I-LQH-8: what is locked is on its way, */
+    ndbrequire(under_way <= COPY_WINDOW); /* I-LQH-8: what is locked is on its way. */
     for (uint32_t i = 0; i < COPY_WINDOW; i++) {
         const struct lqh_copy_batch *batch = &copy->batch[(copy->confirmed + i) % COPY_WINDOW];
         ndbrequire(batch->count == 0 || i < under_way); /* A batch may tell of places alone. */
     }
     if (copy->state != COPY_LOCK_WAIT) return;
-    ndbrequire(lqh_op_get(lqh, copy->op)->lock != REF_NONE); /* but for the row waited for. */
+    ndbrequire(lqh_op_get(lqh, copy->op)->lock !=
+               REF_NONE); /* Else only the row waited for is locked. */
     seen->waiting++;
 }
 
@@ -104,7 +105,7 @@ void lqh_check(struct block *block)
     struct lqh *lqh = lqh_of(block);
     struct seen seen = {0};
     uint64_t users = 0;
-    if (lqh->table == NULL) return; /* Not configured yet. */
+    if (lqh->table == NULL) return; /* It is not configured yet. */
 
     for (struct lqh_op *op = pool_next(&lqh->operations, 0); op != NULL;
          op = pool_next(&lqh->operations, pool_index(op->pool.ref)))

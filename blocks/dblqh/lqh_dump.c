@@ -40,7 +40,7 @@ void lqh_exec_DUMP_STATE_ORD(struct block *block, const struct signal *sig)
     const struct lqh *lqh = lqh_of(block);
     uint32_t code = SIG_PAYLOAD(sig, dump_state_ord)->data[0];
     jam_data(code);
-    if (lqh->table == NULL) return; /* Not configured yet. */
+    if (lqh->table == NULL) return; /* It is not configured yet. */
     if (code == DUMP_OPERATIONS) dump_operations(lqh);
     if (code != DUMP_POOLS) return;
     dump_pool(lqh, "operations", &lqh->operations);

@@ -6,7 +6,7 @@
 #include "blocks/dblqh/lqh_state.h"
 #include "kernel/base/u64.h"
 
-#define WALK_STEP 256u /* Tables and fragments looked at per call. */
+#define WALK_STEP 256u /* Tables and fragments that a call looks at. */
 
 static struct lqh_frag frag_of(const struct lqh_table *table, uint32_t fragment_id)
 {

@@ -11,10 +11,10 @@ struct lqh_frag {
     uint32_t version;
     uint32_t fragment_id;
     uint32_t tup_frag;               /* TUP's reference. */
-    const struct table_def *key_def; /* For key_hash(); valid within the handler. */
+    const struct table_def *key_def; /* Key definition for key_hash(); valid within the handler. */
 };
 
-/* Zeroed = the first one. */
+/* Where a walk over the fragments is; zeroed: at the first one. */
 struct lqh_frag_position {
     uint32_t table_id;
     uint32_t fragment_id;

@@ -4,8 +4,8 @@
 
 #define FORGET_MS 1000u
 
-/* What is left of the usual requests, in sixteenths, so that the copy may take more, or must take
- * less. Between them it stays as it is. */
+/* The copy may take more when so many sixteenths of the usual requests are left, and must take less
+ * when fewer than LESS_BELOW are. Between them it stays as it is. */
 #define MORE_FROM  14u
 #define LESS_BELOW 12u
 

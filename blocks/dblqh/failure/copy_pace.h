@@ -9,24 +9,24 @@
  * Transactions say by their number whether there is room: the work listens first how many there are
  * without it. While there are as many it takes twice as much after each period, and half as much
  * when they have become clearly fewer. So it sees all that it costs them, at this node, at the
- * other one, and between, and leaves them about three quarters at least. Of one LDM, used by its
- * thread alone.
+ * other one, and between, and leaves them about three quarters at least. Each LDM has a pace, which
+ * its thread alone uses.
  */
-#define COPY_PACE_MS      100u /* A period. */
-#define COPY_PACE_LISTEN  2u   /* Periods at the beginning. */
-#define COPY_PACE_FIRST   8u   /* The pace behind them. */
+#define COPY_PACE_MS      100u /* Length of a period. */
+#define COPY_PACE_LISTEN  2u   /* Number of periods at the beginning in which it listens. */
+#define COPY_PACE_FIRST   8u   /* The pace after those. */
 #define COPY_PACE_MAX     256u
-#define COPY_PACE_FREE    UINT32_MAX /* No request for COPY_PACE_BUSY_MS. */
+#define COPY_PACE_FREE    UINT32_MAX /* The pace when there was no request for COPY_PACE_BUSY_MS. */
 #define COPY_PACE_BUSY_MS 20u
 
 struct copy_pace {
-    uint32_t pace;     /* 1..COPY_PACE_MAX: times the least share; 0: it listens. */
-    uint32_t listened; /* Periods. */
-    uint32_t usual;    /* Requests in a period. */
-    uint32_t requests; /* The count at the period's begin, */
-    uint64_t begin_ms; /* which was then; 0: not begun. */
-    uint32_t seen;     /* The count at the last look. */
-    uint64_t busy_until;
+    uint32_t pace;       /* 1..COPY_PACE_MAX: times the least share; 0: it listens. */
+    uint32_t listened;   /* Number of periods in which it has listened. */
+    uint32_t usual;      /* Requests that a period usually has. */
+    uint32_t requests;   /* Count of requests when the period began. */
+    uint64_t begin_ms;   /* When the period began; 0: none has. */
+    uint32_t seen;       /* Count of requests at the last look. */
+    uint64_t busy_until; /* Time until which the node counts as in use, in milliseconds. */
 };
 
 /* To be called again and again while there is such work; `requests` counts all that were ever

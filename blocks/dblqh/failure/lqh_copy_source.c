@@ -11,20 +11,20 @@
 #include "blocks/dblqh/lqh_state.h"
 #include "kernel/base/page_dir.h"
 
-#define INCLUDE_MS  10u   /* Between two looks whether the copy may begin. */
-#define MEMORY_MS   10u   /* No lock record: again after this. */
+#define INCLUDE_MS  10u   /* Time between two looks whether the copy may begin. */
+#define MEMORY_MS   10u   /* Time between two tries when there is no lock record. */
 #define BATCH_WORDS 4096u /* The row that reaches this is the batch's last. */
 #define STEP_PLACES 4096u
 #define IS_COPY     0x00C00000u /* No block has such a number. */
 
 /* While transactions are executed here, they have the time: the least share, times the pace. */
-#define BUSY_STEP_ROWS    32u   /* Others' turn comes after these, */
-#define BUSY_STEP_PLACES  1024u /* or these. */
-#define BUSY_SHARE_ROWS   16u /* Per millisecond, of all fragments together: one or two percent. */
-#define BUSY_SHARE_WORDS  1024u /* The same. */
-#define BUSY_SHARE_PLACES 1024u
+#define BUSY_STEP_ROWS    32u   /* Rows of a step; then others have their turn. */
+#define BUSY_STEP_PLACES  1024u /* Places of a step. */
+#define BUSY_SHARE_ROWS   16u   /* Rows per millisecond of all copies: one or two percent. */
+#define BUSY_SHARE_WORDS  1024u /* Words per millisecond of all copies. */
+#define BUSY_SHARE_PLACES 1024u /* Places per millisecond of all copies. */
 
-/* Of lqh->out: rows, then the map. A page of one row takes two words of it, one of more fewer. */
+/* lqh->out has the rows, then the map, which has at most two words per place that was looked at. */
 #define MAP_AT (BATCH_WORDS + COPY_ROW_HEAD_WORDS + TUP_ROW_WORDS_MAX)
 static_assert(MAP_AT + 2u * STEP_PLACES <= LQH_OUT_WORDS, "the map fits behind the rows");
 
@@ -101,7 +101,7 @@ static void finish(struct lqh *lqh, struct lqh_copy_source *copy)
     source_release(lqh, copy);
 }
 
-/* Not waiting for a lock: what comes next. */
+/* Chooses what comes next in a copy that does not wait for a lock. */
 static void go_on(struct lqh *lqh, struct lqh_copy_source *copy)
 {
     if (copy->end) {
@@ -117,7 +117,7 @@ static void go_on(struct lqh *lqh, struct lqh_copy_source *copy)
 
 /* --- Rows. --- */
 
-/* 0, ACC_WAIT, 1217. */
+/* Returns 0, ACC_WAIT or ERR_LQH_OPERATIONS. */
 static uint32_t lock_row(struct lqh *lqh, const struct lqh_copy_source *copy,
                          const struct tup_frag *frag, uint32_t row, uint32_t *lock)
 {
@@ -129,7 +129,7 @@ static uint32_t lock_row(struct lqh *lqh, const struct lqh_copy_source *copy,
     return acc_lock(lqh->acc, tup_frag_index(frag), row, &req, lock);
 }
 
-/* Puts the locked row at the position into the batch; the lock goes with it. 0 or 896. */
+/* Puts the locked row at the position into the batch; the lock goes with it. 0 or ERR_CHECKSUM. */
 static uint32_t take_row(struct lqh *lqh, struct lqh_copy_source *copy, const struct tup_frag *frag,
                          uint32_t row, uint32_t lock, struct copy_gathered *got)
 {
@@ -148,10 +148,10 @@ static uint32_t take_row(struct lqh *lqh, struct lqh_copy_source *copy, const st
 }
 
 /*
- * What comes next, up to so many rows and places, which are counted down. 0; ACC_WAIT: the row at
- * the position is waited for; or an error. A row that is being changed when the walk gets here is
- * waited for even if the version before is not new: what was done to it was nothing at the other
- * node.
+ * Takes up to `max` rows from the position on, and looks at up to *places places, which are counted
+ * down. 0; ACC_WAIT: the row at the position is waited for; or an error. A row that is being
+ * changed when the walk gets here is waited for even if the version before is not new: what was
+ * done to it was nothing at the other node.
  */
 static uint32_t take_rows(struct lqh *lqh, struct lqh_copy_source *copy,
                           const struct tup_frag *frag, uint32_t max, uint32_t *places,
@@ -249,7 +249,7 @@ static bool share_is_used(const struct lqh *lqh)
            share->places >= BUSY_SHARE_PLACES * share->times;
 }
 
-/* Of a step: what is left of the share. */
+/* Rows that a step may take: what is left of this millisecond's share. */
 static uint32_t busy_rows(const struct lqh *lqh)
 {
     const struct lqh_copy_share *share = &lqh->copy_share;
@@ -257,7 +257,7 @@ static uint32_t busy_rows(const struct lqh *lqh)
     return left < BUSY_STEP_ROWS ? left : BUSY_STEP_ROWS;
 }
 
-/* How a step has ended. */
+/* Goes on from the result of a step. */
 static void stepped(struct lqh *lqh, struct lqh_copy_source *copy, uint32_t result)
 {
     if (result == ACC_WAIT) {

@@ -3,8 +3,8 @@
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
 
-#define AGAIN_MS 20u  /* A source was short of records. */
-#define TELL_MS  500u /* Between two COPY_PART_REPs. */
+#define AGAIN_MS 20u  /* Time after which a source that was short of records is asked again. */
+#define TELL_MS  500u /* Time between two COPY_PART_REPs. */
 
 void lqh_copy_init(struct lqh *lqh)
 {
@@ -80,7 +80,7 @@ static struct lqh_copy_target *free_target(struct lqh_copy *copy)
     return NULL;
 }
 
-/* What it has got from its files: nothing is executed before the source is asked. */
+/* The rows that the fragment has from its files: nothing is executed before the source is asked. */
 static uint64_t rows_of(struct lqh *lqh, uint32_t frag)
 {
     struct tup_frag_figures figures;
@@ -88,7 +88,7 @@ static uint64_t rows_of(struct lqh *lqh, uint32_t frag)
     return figures.rows;
 }
 
-/* As many fragments as there are places; the end of the table when there are no more. */
+/* Starts as many fragments as there are places; ends the table when there are no more. */
 static void start_fragments(struct lqh *lqh)
 {
     struct lqh_copy *copy = &lqh->copy;
@@ -189,7 +189,7 @@ static void tell(struct lqh *lqh)
     sig_send(&lqh->block, copy->sender, GSN_COPY_PART_REP, PRIO_B, &rep);
 }
 
-/* What this source sends is wanted; NULL when not. */
+/* The copy for which this source sends; NULL: nobody waits for what it sends. */
 static struct lqh_copy_target *target_of(struct lqh *lqh, const struct signal *sig, uint32_t no)
 {
     struct lqh_copy *copy = &lqh->copy;
@@ -373,8 +373,8 @@ void lqh_copy_again(struct lqh *lqh, uint32_t no)
 /* --- Operations meanwhile. --- */
 
 /*
- * It may have overtaken the batch that tells of its place. No room is made for a row that the
- * primary has: if that is here unchanged, its transaction is being aborted.
+ * The operation may have overtaken the batch that tells of its place. No room is made for a row
+ * that the primary has: if that is here unchanged, its transaction is being aborted.
  */
 void lqh_copy_meanwhile(struct lqh *lqh, const struct lqh_op *op, uint32_t *row)
 {

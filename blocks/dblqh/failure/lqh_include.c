@@ -112,7 +112,7 @@ void lqh_table_copied(struct lqh *lqh, struct lqh_table *table)
     }
 }
 
-/* Not what TC sends here itself: P is the last of each chain while it has no rows. */
+/* What TC itself sends here does not count: P is the last of each chain while it has no rows. */
 bool lqh_copies(const struct lqh *lqh, const struct lqh_op *op)
 {
     return op->prev_ref != 0 && lqh_fragment_copying(lqh, op->table_id, op->fragment_id) &&
@@ -194,7 +194,8 @@ void lqh_exec_LQH_INCLUDE_REP(struct block *block, const struct signal *sig)
     hear_of(lqh, rep->node, rep->rank, rep->failure_no);
     if (lqh->include.life[rep->node].rank != rep->rank) return;
     jam_data(sender);
-    lqh->include.back[rep->node].tcs[sender] |= 1u << instance; /* Once for each key of ours. */
+    lqh->include.back[rep->node].tcs[sender] |=
+        1u << instance; /* It comes once for each key of ours. */
 }
 
 void lqh_include_lost(struct lqh *lqh, const struct node_lost_rep *rep)
@@ -213,7 +214,7 @@ void lqh_include_lost(struct lqh *lqh, const struct node_lost_rep *rep)
         node_mask_cut(&back->others, &rep->nodes);
         for (uint32_t lost = node_mask_next(&rep->nodes, 0); lost != 0 && lost <= DATA_NODE_ID_MAX;
              lost = node_mask_next(&rep->nodes, lost))
-            back->tcs[lost] = 0; /* Its next life has not said so. */
+            back->tcs[lost] = 0; /* TCs of its next life have not sent theirs. */
     }
 }
 

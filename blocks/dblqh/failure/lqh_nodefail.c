@@ -4,8 +4,8 @@
 /* The sequence and its reasons stand in docs/protocols/takeover.md. */
 #include "blocks/dblqh/lqh_state.h"
 
-#define STEP_OPS   16u /* Reports before others have their turn. */
-#define STEP_LOOKS 64u /* Records looked at. */
+#define STEP_OPS   16u /* Reports that a step sends. */
+#define STEP_LOOKS 64u /* Records that a step looks at. */
 
 void lqh_nodefail_init(struct lqh *lqh)
 {
@@ -26,7 +26,8 @@ bool lqh_lost(const struct lqh *lqh, uint32_t tc_ref, uint32_t nodes)
     return false;
 }
 
-/* The same everywhere: the next live node in the order of ids takes over; the instance is a key. */
+/* The TC that takes over, the same on all nodes: that of the next live node in the order of ids;
+ * the instance is a key. */
 static uint32_t takeover_tc(const struct lqh *lqh, uint32_t tc_ref)
 {
     uint32_t node = node_mask_next(&lqh->fail.alive, ref_node(tc_ref));
@@ -41,7 +42,7 @@ static void go_on(struct lqh *lqh, struct lqh_continueb work)
 
 /* --- Flushing. --- */
 
-/* To all instances of a node: it is not known how many there are, so the keys are all used. */
+/* Sends to all instances of a node: it is not known how many there are, so all keys are used. */
 static void to_instances(struct lqh *lqh, uint32_t node, uint32_t block_no, uint32_t gsn,
                          const void *payload, uint32_t words)
 {
@@ -114,7 +115,8 @@ void lqh_exec_LQH_FLUSH_REP(struct block *block, const struct signal *sig)
     }
     struct lqh_flushed *flushed = &lqh->fail.flushed[node];
     flushed->instances = rep->instances;
-    if (flushed->failure_no[instance] >= rep->failure_no) return; /* Another key of ours. */
+    /* A report that has come already came by another key of ours. */
+    if (flushed->failure_no[instance] >= rep->failure_no) return;
     jam_data(node);
     flushed->failure_no[instance] = rep->failure_no;
     walk_if_flushed(lqh);
@@ -231,7 +233,7 @@ static void step_again(struct lqh *lqh, struct lqh_continueb work)
         work.ref = pool_index(op->pool.ref);
         if (op->scan != REF_NONE || (op->state != LQH_PREPARED && op->state != LQH_COMMITTED))
             continue;
-        /* All of its node's: another instance's are not its business, it drops them. */
+        /* A TC gets all orphans that its node takes over, and drops those of other instances. */
         if (!node_mask_has(&lqh->fail.lost_tcs, ref_node(op->tc_ref))) continue;
         if (ref_node(takeover_tc(lqh, op->tc_ref)) != ref_node(work.to)) continue;
         report_orphan(lqh, op, takeover_tc(lqh, op->tc_ref), &work);

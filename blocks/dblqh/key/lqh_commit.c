@@ -3,7 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
 
-/* Entries for one destination, until they are sent. Lives in the handler's frame only. */
+/* Entries for one destination, until they are sent. It lives in the handler's frame only. */
 struct train {
     struct block *block;
     uint32_t gsn;
@@ -125,7 +125,8 @@ void lqh_commit_op(struct lqh *lqh, struct lqh_op *op, const struct commit_train
 
 void lqh_op_end(struct lqh *lqh, struct lqh_op *op)
 {
-    if (op->change != REF_NONE) tup_abort(lqh->tup, op->change); /* Not what is committed. */
+    /* A committed operation has no change. */
+    if (op->change != REF_NONE) tup_abort(lqh->tup, op->change);
     unlock(lqh, op);
     lqh_op_release(lqh, op);
 }

@@ -42,9 +42,10 @@ void lqh_demand_leave(struct lqh *lqh, struct lqh_op *op)
 }
 
 /*
- * No record, though all operations here are of this transaction: there are as many as there may be,
- * or all memory is taken, and pools give nothing back. Copies of rows do (921), and what waits is
- * saved only until it goes on (419): these remain temporary.
+ * There is no record, though all operations here are of this transaction: there are as many as
+ * there may be, or all memory is taken, and pools give nothing back. ERR_COPY_MEMORY and
+ * ERR_LQH_SIGNAL_MEMORY remain temporary: the records that they are about are used again as soon as
+ * another transaction ends, or what was saved goes on.
  */
 uint32_t lqh_demand_error(const struct lqh *lqh, uint32_t tc_ref, uint32_t tc_trans, uint32_t error)
 {

@@ -13,18 +13,19 @@
 #define LQH_DEMANDS 16u
 
 struct lqh_demand {
-    uint32_t tc_ref; /* With tc_trans: whose it is. */
+    uint32_t tc_ref; /* The transaction: its TC, and its number there. */
     uint32_t tc_trans;
-    uint32_t operations; /* 0: the place is free. */
-    uint32_t changes;    /* So many of these need room in the redo log, */
-    uint64_t redo_words; /* and how much of it, reserved or waited for. */
+    uint32_t operations; /* Operations that are counted; 0: the place is free. */
+    uint32_t changes;    /* Those of them that need room in the redo log. */
+    uint64_t redo_words; /* Words of the redo log that they have reserved or wait for. */
 };
 
 struct lqh;
 struct lqh_op;
 
 void lqh_demand_enter(struct lqh *lqh, struct lqh_op *op);
-/* What the operation needs of the redo log. True: more than the log has, by its transaction. */
+/* Counts the words of the redo log that the operation needs. True: its transaction needs more than
+ * the log has. */
 bool lqh_demand_redo(struct lqh *lqh, struct lqh_op *op, uint32_t words);
 void lqh_demand_leave(struct lqh *lqh, struct lqh_op *op);
 /* The error instead of `error` for an operation of this transaction. */

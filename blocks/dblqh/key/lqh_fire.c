@@ -37,7 +37,7 @@ void lqh_fire_before(struct lqh *lqh, const struct lqh_op *op, struct tup_frag *
             tup_read_key(lqh->tup, &read, lqh->keys + LQH_FIRE_ROW, LQH_KEY_WORDS_MAX);
 }
 
-/* In `out` the old key, with the new one behind it. */
+/* Sends the order: `out` has the old key, with the new one behind it. */
 static void send(struct lqh *lqh, const struct lqh_op *op, const struct section *row_key,
                  const struct fire_trig_ord *ord, uint32_t *out)
 {
@@ -48,7 +48,8 @@ static void send(struct lqh *lqh, const struct lqh_op *op, const struct section 
                 1);
 }
 
-/* What the operation has done to one index. False: nothing. `out` gets both keys. */
+/* Has the operation changed the row's entry in this index? `out` has its old key and gets the new
+ * one. */
 static bool changed(struct lqh *lqh, const struct tup_read *read, uint32_t number,
                     struct fire_trig_ord *ord, uint32_t *out)
 {

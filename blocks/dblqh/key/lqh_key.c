@@ -227,7 +227,7 @@ static uint32_t do_change(struct lqh *lqh, struct lqh_op *op, const struct lqh_d
     return 0;
 }
 
-/* Out of a queue: a node may have been lost meanwhile. */
+/* The error of an operation that comes out of a queue: a node may have been lost meanwhile. */
 static uint32_t check_lost(const struct lqh *lqh, const struct lqh_op *op)
 {
     bool refused = op->refused != 0 || lqh_doomed(lqh, op->tc_ref, op->nodes);
@@ -242,8 +242,8 @@ void lqh_op_drop_waiting(struct lqh *lqh, struct lqh_op *op)
     lqh_op_release(lqh, op);
 }
 
-/* Only at the primary: the program decides what is done, and whether. What is done stands in
- * *change. */
+/* Runs an operation with a program, at the primary only: the program decides what is done, and
+ * whether. *change gets what is done. */
 static uint32_t do_program(struct lqh *lqh, struct lqh_op *op, const struct lqh_data *data,
                            struct lqh_data *change, struct tup_frag *frag, uint32_t *row,
                            uint32_t *words)

@@ -2,9 +2,9 @@
  * answer got lost. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A ring of the newest, found by hash of the transaction id. What a new entry replaces moves the
- * horizon: of what is younger everything is known. A node that comes back knows nothing from before
- * it had its rows. See docs/protocols/client.md.
+ * The newest stand in a ring, and are found by hash of the transaction id. What a new entry
+ * replaces moves the horizon: of what is younger everything is known. A node that comes back knows
+ * nothing from before it had its rows. See docs/protocols/client.md.
  */
 #include "blocks/dblqh/lqh_state.h"
 #include "signals/outcome.h"

@@ -12,7 +12,7 @@
  */
 #include "blocks/dblqh/lqh_state.h"
 
-#define READS_APART 4u /* From one stage to the next; a miss lasts shorter than so many reads. */
+#define READS_APART 4u /* Reads between two stages; a miss lasts shorter than so many. */
 
 static_assert(READS_APART * LQH_READ_STAGES < LQH_READS_PENDING, "there is a slot for the next");
 

@@ -21,7 +21,7 @@ static struct lqh_recover *recover_of(struct lqh *lqh)
 
 /* --- Progress. --- */
 
-/* By bytes; without a list of them (the first checkpoint was under way), by tables. */
+/* Measured in bytes; without a list of them (the first checkpoint was under way), in tables. */
 static uint32_t restore_percent(const struct lqh *lqh)
 {
     const struct lqh_recover *recover = &lqh->redo->recover;
@@ -98,7 +98,7 @@ void lqh_recover_fail(struct lqh *lqh, uint32_t code, const char *text)
 void lqh_recover_advice(const struct lqh *lqh, char *text, size_t size)
 {
     if (lqh->redo->others != 0) {
-        text[0] = '\0'; /* It is done. */
+        text[0] = '\0'; /* The node is restored from others. */
         return;
     }
     if (block_config(&lqh->block)->replicas > 1)
@@ -121,7 +121,7 @@ static uint32_t exit_of(const struct restore_frag_ref *ref)
     case LCP_OTHER_FORMAT:
         return EXIT_LCP_FOREIGN;
     case LCP_OTHER_CLUSTER:
-    case LCP_OTHER_NODE: /* Behind a list of this node nothing of somebody else is destroyed. */
+    case LCP_OTHER_NODE: /* Where this node's list names the file, nothing of others is lost. */
         return ref->listed != 0 ? EXIT_LCP_DAMAGED : EXIT_LCP_FOREIGN;
     case LCP_GOOD: /* No damage, an error. */
         return lqh_recover_no_memory(ref->error) ? EXIT_RECOVER_MEMORY : EXIT_LCP_IO;
@@ -208,7 +208,7 @@ static void replay(struct lqh *lqh)
     redo_replay(&lqh->redo->log, &replay);
 }
 
-/* The next fragment, one at a time. */
+/* Has RESTORE read the next fragment, one at a time. */
 void lqh_recover_step(struct lqh *lqh)
 {
     struct lqh_recover *recover = recover_of(lqh);

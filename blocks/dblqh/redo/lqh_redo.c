@@ -190,7 +190,7 @@ static uint32_t exit_of(const struct redo_damage *damage)
         return EXIT_REDO_FOREIGN;
     case REDO_OTHER_CLUSTER:
     case REDO_OTHER_NODE:
-    case REDO_OTHER_PART: /* Beside files of this node's nothing of somebody else is destroyed. */
+    case REDO_OTHER_PART: /* Beside this node's own files nothing of others is lost. */
         return damage->stray ? EXIT_REDO_DAMAGED : EXIT_REDO_FOREIGN;
     case REDO_OTHER_SHAPE:
         return damage->stray ? EXIT_REDO_DAMAGED : EXIT_REDO_SHAPE;
@@ -225,7 +225,7 @@ static void shape_say(const struct lqh *lqh, const struct redo_damage *damage, c
     const char *advice = ": set the parameters back";
     file_name(lqh, damage->file, name, sizeof name);
     if (lqh->redo->others != 0)
-        advice = ""; /* It is given up, and made anew. */
+        advice = ""; /* The log is given up, and made anew. */
     else if (config->replicas > 1)
         advice = ": set the parameters back; to change them restart one data node after the other "
                  "with --initial while the others run";
@@ -236,7 +236,7 @@ static void shape_say(const struct lqh *lqh, const struct redo_damage *damage, c
              config->redo_files, config->redo_file_bytes / 1024u, advice);
 }
 
-/* Nor where the log's first page, which knows, is not there. */
+/* The advice where the log's first page, which knows its shape, is not there. */
 static void shape_advice(const struct lqh *lqh, char *text, size_t size)
 {
     int used = snprintf(text, size,
@@ -324,7 +324,7 @@ void lqh_exec_FSSYNCCONF(struct block *block, const struct signal *sig)
     redo_done(&redo->log, redo->open_size / REDO_BLOCK_BYTES);
 }
 
-/* A read or a write. */
+/* Answers a read or a write. */
 static void io_conf(struct block *block, const struct signal *sig)
 {
     (void)sig;

@@ -8,7 +8,7 @@
 #include "signals/redo.h"
 
 #define REDO_SAVES_MAX  8u /* GCP_SAVEREQs under way: one, and those of masters that took over. */
-#define REDO_DELAY_MS   2u /* Operations that are held back have their turn so often. */
+#define REDO_DELAY_MS   2u /* Time between two turns of operations that are held back. */
 #define REDO_DELAY_STEP 64u
 #define REDO_HINT_MS    100u
 
@@ -27,10 +27,10 @@ struct lqh_recover {
     uint32_t sender;
     struct recover_req req;
     struct lqh_frag_position position;
-    struct lqh_frag frag; /* RESTORE has it; key_def is not kept. */
-    bool asked;
-    uint32_t start_gci; /* The oldest that a fragment needs. */
-    uint32_t keep_gci;  /* From here on the log was never told to forget anything. */
+    struct lqh_frag frag; /* The fragment that RESTORE reads; key_def is not kept. */
+    bool asked;           /* Whether RESTORE has a fragment to read. */
+    uint32_t start_gci;   /* Oldest GCI of which a fragment needs the log. */
+    uint32_t keep_gci;    /* Oldest GCI that the log was never told to forget. */
     uint32_t fragments;
     uint32_t kbytes;
     uint64_t rows;
@@ -41,18 +41,18 @@ struct lqh_recover {
     struct redo_ended ended[REDO_ENDED_MAX];
 };
 
-/* Only in nodes with files. */
+/* The log of an instance; only nodes with files have one. */
 struct lqh_redo {
     struct redo_log log;
     uint32_t fs_file[REDO_FILES_MAX];
-    uint32_t open_file; /* Being opened. */
+    uint32_t open_file; /* Number of the file that is being opened. */
     uint64_t open_size;
     bool created;
     uint32_t others; /* Who hears RECOVER_REF when the files are of no use; 0: the node ends. */
     bool given_up;
     uint32_t percent;
     uint32_t percent_logged;
-    /* Who waits for opening or starting. */
+    /* Sender of the order to open or to start the log; 0: none is open. */
     uint32_t order_sender;
     uint32_t order_data;
     uint32_t save_count;
@@ -63,7 +63,7 @@ struct lqh_redo {
     uint32_t delayed;
     bool delay_sent;
     uint64_t moved_ms; /* When one of them last found room. */
-    uint64_t hint_ms;  /* When DIH was last told. */
+    uint64_t hint_ms;  /* When DIH was last told that the log fills up. */
     struct lqh_recover recover;
-    char text[640]; /* Last words. */
+    char text[640]; /* Text of the node's last message. */
 };

@@ -36,7 +36,7 @@ void lqh_redo_leave(struct lqh *lqh, struct lqh_op *op)
     op->redo_words = 0;
 }
 
-/* What the operation's record may need at commit. */
+/* Most words that the operation's record may need at commit. */
 static uint32_t words_of_op(struct lqh *lqh, const struct lqh_op *op, uint32_t key_words,
                             uint32_t attr_words)
 {
@@ -132,7 +132,7 @@ static bool is_stuck(const struct lqh *lqh, const struct lqh_op *op)
     return now - lqh->redo->moved_ms > limit_ms && (uint32_t)now - op->delayed_ms > limit_ms;
 }
 
-/* False: it must wait on. */
+/* Lets the first operation that is held back go on. False: it must wait. */
 static bool delay_leave(struct lqh *lqh, struct lqh_op *op)
 {
     struct lqh_redo *redo = lqh->redo;

@@ -38,8 +38,8 @@ struct redo_damage {
     uint32_t file;
     uint32_t block;
     uint32_t error;   /* REDO_BAD_RECORD: what redo_io.apply said, or 0. */
-    uint32_t version; /* REDO_OTHER_VERSION: the file's; 0: of a page within it. */
-    uint32_t files;   /* REDO_OTHER_SHAPE of a file's first page: what it says. */
+    uint32_t version; /* REDO_OTHER_VERSION: version of the file; 0: of a page within it. */
+    uint32_t files;   /* REDO_OTHER_SHAPE: number and blocks of files by a first page. */
     uint32_t file_blocks;
     bool stray; /* Another page of the part is the node's own. */
 };
@@ -55,7 +55,7 @@ struct redo_io {
     void (*sync)(void *context, uint32_t file);
     /* Reports. */
     void (*opened)(void *context);
-    void (*progress)(void *context, uint32_t percent); /* Of opening or replaying. */
+    void (*progress)(void *context, uint32_t percent); /* Opening or replaying goes on. */
     uint32_t (*apply)(void *context,
                       const struct redo_record *record); /* 0, or an error that stops the node. */
     void (*again)(void *context);                        /* Call redo_step() soon. */
@@ -74,18 +74,18 @@ struct redo_ended {
 };
 
 struct redo_replay {
-    uint32_t start_gci; /* Records of older GCIs are in all checkpoints. */
+    uint32_t start_gci; /* All checkpoints have what records of older GCIs say. */
     /* Older records from this GCI on are kept, as far as they are there: what was never in a
-     * checkpoint may need them at a later start. With `keeps`. */
+     * checkpoint may need them at a later start. Counts only with `keeps`. */
     uint32_t keep_gci;
     bool keeps;
-    uint32_t restart_gci; /* Records of newer ones never happened. */
-    uint32_t incarnation; /* The new one. */
-    bool running;         /* It is not new: the log may have pages of it. */
+    uint32_t restart_gci; /* Records of newer GCIs never happened. */
+    uint32_t incarnation; /* Incarnation in which the log goes on. */
+    bool running;         /* That incarnation is not new: the log may have pages of it. */
     uint32_t gci_ahead;   /* A log is not further ahead of restart_gci; more is damage. 0 = any. */
     uint64_t lsn_known;   /* This page and all before are known to have been durable; 0 = not known.
                              When it is page 0, only the life is known. */
-    bool lsn_older;       /* It ended an older GCI than restart_gci: more was durable. */
+    bool lsn_older;       /* lsn_known ended an older GCI than restart_gci: more was durable. */
     uint32_t ended_count;
     struct redo_ended ended[REDO_ENDED_MAX];
 };
@@ -96,17 +96,16 @@ struct redo_config {
     uint32_t part;
     uint32_t files;
     uint32_t file_blocks;
-    uint32_t *buffer; /* buffer_blocks blocks. */
+    uint32_t *buffer; /* Memory of buffer_blocks blocks. */
     uint32_t buffer_blocks;
-    uint32_t
-        life; /* Files that are made now get this one (redo_lsn_base()); up to REDO_LIFE_MAX. */
+    uint32_t life; /* Life of the files that are made now (redo_lsn_base()); up to REDO_LIFE_MAX. */
 };
 
 struct redo_file {
-    uint64_t lsn;        /* Of its first page; 0 = it has no good one. */
-    uint64_t prev;       /* Check of the page before that; 0: there was none. */
-    uint64_t synced;     /* The last page that was durable when that one was made. */
-    uint32_t gci_before; /* No older record that began before it has a higher one. */
+    uint64_t lsn;        /* LSN of its first page; 0: that is no good one. */
+    uint64_t prev;       /* Check of the page before the first one; 0: there was none. */
+    uint64_t synced;     /* Replay: LSN that was durable when the first page was made; else 0. */
+    uint32_t gci_before; /* No record that began before the file has a higher GCI. */
 };
 
 struct redo_log {
@@ -116,8 +115,8 @@ struct redo_log {
     enum redo_state state;
     bool busy; /* A request is under way. */
     bool create;
-    uint32_t file_next;       /* Opening, heads. */
-    struct redo_damage wrong; /* Asking: why; heads: the first file of somebody else. */
+    uint32_t file_next;       /* OPENING, HEADS: the file whose turn it is. */
+    struct redo_damage wrong; /* ASKING: why; HEADS: the first file of somebody else. */
     /* Positions. */
     uint64_t tail;
     uint64_t synced;
@@ -126,33 +125,33 @@ struct redo_log {
     uint64_t writing; /* Where the write under way ends; 0 = none. */
     bool writing_sync;
     bool proved;   /* The last page is an empty one that says that those before were durable. */
-    uint64_t save; /* To be durable up to here. */
+    uint64_t save; /* What is before this position is to become durable. */
     /* Pages. */
-    uint64_t lsn;         /* Of the last page made. */
-    uint64_t check;       /* Its check. */
-    uint64_t lsn_writing; /* Last page of the write under way. */
+    uint64_t lsn;         /* LSN of the last page made. */
+    uint64_t check;       /* Check of that page. */
+    uint64_t lsn_writing; /* LSN of the last page in the write under way. */
     uint64_t lsn_written;
     uint64_t lsn_synced;
     uint32_t incarnation;
     uint32_t gci_max;
-    uint32_t *page;      /* Being filled; NULL = none. */
-    uint32_t page_words; /* Its room. */
+    uint32_t *page;      /* The page being filled; NULL: there is none. */
+    uint32_t page_words; /* Words that fit into that page, its head included. */
     /* Space promised to prepared operations. */
     uint32_t reserved_ops;
     uint64_t reserved_words;
     /* Replay. */
     struct redo_replay replay;
     struct redo_chain chain;
-    uint64_t sure;             /* This page and those before are known to be durable. */
-    uint64_t lsn_seen;         /* Highest number of a page, that was taken or not. */
-    uint64_t at;               /* Behind the last page taken. */
-    uint64_t page_at;          /* That page. */
-    uint64_t look;             /* LOOKING: from here. */
-    uint64_t chunk;            /* The buffer holds blocks from here */
-    uint64_t chunk_end;        /* to here. */
-    bool page_open;            /* The reader is in the middle of that page. */
+    uint64_t sure;      /* LSN up to which pages are known to be durable. */
+    uint64_t lsn_seen;  /* Highest LSN of a page that was seen, whether it was taken or not. */
+    uint64_t at;        /* Position behind the last page that was taken. */
+    uint64_t page_at;   /* Position of the last page that was taken. */
+    uint64_t look;      /* LOOKING: position of the next look. */
+    uint64_t chunk;     /* Position of the first block that the buffer holds. */
+    uint64_t chunk_end; /* Position behind the last block that the buffer holds. */
+    bool page_open;     /* The reader is in the middle of the page at page_at. */
     enum redo_fault end_fault; /* Why the log ends at `at`. */
-    uint32_t end_estimate;     /* Blocks from the tail. */
+    uint32_t end_estimate;     /* About so many blocks lie between tail and end. */
     /* Figures. */
     uint64_t records;
     uint64_t bytes_written;
@@ -169,7 +168,7 @@ void redo_init(struct redo_log *log, const struct redo_config *config, const str
                void *context);
 /* Makes the files anew, or opens those that are there. redo_io.opened follows. */
 void redo_open(struct redo_log *log, bool create);
-void redo_missing(struct redo_log *log); /* Answers redo_io.open: there is no such file. */
+void redo_missing(struct redo_log *log); /* Answers redo_io.open when there is no such file. */
 /* A new log starts to run. */
 void redo_begin(struct redo_log *log, uint32_t incarnation);
 /* The answer to a request: the file's blocks for open, anything else 0. */
@@ -189,7 +188,7 @@ enum redo_room {
 enum redo_room redo_room(const struct redo_log *log, uint32_t words);
 /* So much can never be prepared at the same time, even in a log that is empty. */
 bool redo_never(const struct redo_log *log, uint64_t words, uint32_t ops);
-/* Keeps room for it until redo_release(). */
+/* Keeps room for a record of so many words until redo_release(). */
 void redo_reserve(struct redo_log *log, uint32_t words);
 void redo_release(struct redo_log *log, uint32_t words);
 /* Appends a record for which room is reserved. False when the log is full nevertheless. */
@@ -208,7 +207,7 @@ void redo_check_state(const struct redo_log *log);
 /* --- redo_log_replay.c --- */
 
 void redo_replay(struct redo_log *log, const struct redo_replay *replay);
-void redo_step(struct redo_log *log); /* Some records more. */
+void redo_step(struct redo_log *log); /* Replays some records more. */
 void redo_replay_done(struct redo_log *log);
 
 static inline uint64_t redo_capacity(const struct redo_log *log)

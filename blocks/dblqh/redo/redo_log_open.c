@@ -27,7 +27,8 @@ void redo_open(struct redo_log *log, bool create)
     log->io->open(log->context, 0, create);
 }
 
-/* What the first file has of a page. Files before the one that is wrong have their size. */
+/* Blocks that the first file has of its first page. Files before the one that is wrong have their
+ * size. */
 static uint32_t first_blocks(const struct redo_log *log)
 {
     bool whole = log->wrong.file > 0 || log->wrong.block > REDO_PAGE_BLOCKS;

@@ -80,7 +80,7 @@ static uint32_t newest_file(const struct redo_log *log)
     return newest;
 }
 
-/* How many files further back are kept. What is wrong with them does not matter now. */
+/* Number of files before `start` that are kept. What is wrong with them does not matter now. */
 static uint32_t files_kept(const struct redo_log *log, uint32_t newest, uint32_t start)
 {
     uint32_t files = log->config.files;
@@ -276,8 +276,8 @@ static void join(struct redo_log *log)
 }
 
 /*
- * Up to the end of the next file: a later one is begun only when the one before is durable, so its
- * first page, which has been looked at, would be there.
+ * The log is looked at up to the end of the next file: a later one is begun only when the one
+ * before is durable, so its first page, which has been looked at, would be there.
  */
 static uint64_t look_end(const struct redo_log *log)
 {

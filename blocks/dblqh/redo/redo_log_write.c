@@ -6,7 +6,7 @@
 
 #define WRITE_BLOCKS_MAX 2048u /* 8 MB: the file system's longest request. */
 #define SLOW_PERCENT     75u
-/* Of the shortest page: the worst case. */
+/* Words of records in the shortest page, which is the worst case. */
 #define PAGE_CONTENT (REDO_BLOCK_WORDS - REDO_PAGE_HEAD)
 
 static uint64_t min64(uint64_t a, uint64_t b)
@@ -21,7 +21,7 @@ static struct redo_page_head *head_of(uint32_t *page)
 
 /* --- Room. --- */
 
-/* Where the log would end if the page being filled were closed now. */
+/* The position at which the log would end if the page being filled were closed now. */
 static uint64_t end_of(const struct redo_log *log)
 {
     return log->page == NULL ? log->made : log->made + redo_blocks(head_of(log->page)->words);

@@ -4,10 +4,10 @@
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
 
-/* A step looks at so many slots per row it may return: half-empty pages. */
+/* A step looks at so many slots per row that it may return, for pages can be half empty. */
 #define SLOTS_PER_ROW  8u
 #define COUNT_STEPS    16u /* Counting a slot is so much cheaper than reading a row. */
-#define LOOK_GROUPS    16u /* So is looking at a row, compared with sending it. */
+#define LOOK_GROUPS    16u /* Looking at a row is so much cheaper than sending it. */
 #define INDEX_GROUPS   4u  /* An index gives fewer at a time than pages do. */
 #define BATCH_ROWS_MAX 0xFFFFu
 
@@ -142,7 +142,7 @@ static void step_ends(struct lqh *lqh, struct lqh_scan *scan, struct lqh_rows *r
         lqh_continue(lqh, LQH_WORK_SCAN, scan->pool.ref);
 }
 
-/* Rows from `group`; returns how many of them fit into the batch, or UINT32_MAX after *error. */
+/* Reads the rows of `group`; returns how many fit into the batch, or UINT32_MAX after *error. */
 static uint32_t read_group(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag,
                            const uint32_t *group, uint32_t count, struct lqh_rows *rows,
                            uint32_t *error)
@@ -227,7 +227,7 @@ static bool wants_figures(const struct lqh_scan *scan)
     return scan->attr_words == 1 && scan->attr[0] == attr_header(ATTR_FRAGMENT, 0);
 }
 
-/* One row that tells about the fragment; none of its own is read. */
+/* Sends one row that tells about the fragment; none of its own is read. */
 static void step_figures(struct lqh *lqh, struct lqh_scan *scan)
 {
     struct tup_frag_figures figures;
@@ -252,7 +252,7 @@ static void step_figures(struct lqh *lqh, struct lqh_scan *scan)
     lqh_scan_deliver(lqh, scan);
 }
 
-/* One step in state READING. */
+/* Does one step of a scan in state READING. */
 void lqh_scan_step(struct lqh *lqh, struct lqh_scan *scan)
 {
     ndbrequire(scan->state == FSCAN_READING);

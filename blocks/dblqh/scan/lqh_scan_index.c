@@ -4,9 +4,9 @@
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
 
-#define GROUP      64u /* Entries fetched at once, */
-#define RANGE_COST 4u  /* and how many of them a range with fewer ones is worth: a search. */
-#define PREFETCH   8u  /* Rows ahead. */
+#define GROUP      64u /* Entries that are fetched at once. */
+#define RANGE_COST 4u  /* A range counts as so many entries at least: it takes a search. */
+#define PREFETCH   8u  /* Rows that the memory is asked for ahead. */
 
 static struct lqh_scan_index *record_get(struct lqh *lqh, const struct lqh_scan *scan)
 {
@@ -101,7 +101,7 @@ uint32_t lqh_scan_index_range(struct lqh *lqh, const struct lqh_scan *scan)
     return scan_range_number(ranges_of(lqh, record) + record->position.range_at);
 }
 
-/* The range is over: to the next one. False: it was the last one. */
+/* Goes to the next range. False: this was the last one. */
 static bool next_range(struct lqh *lqh, struct lqh_scan_index *record)
 {
     return tux_scan_next_range(ranges_of(lqh, record), record->range_words, &record->position);

@@ -45,7 +45,7 @@ void lqh_scan_lock_end(struct lqh *lqh, struct lqh_scan *scan)
     lqh_scan_unlock_batch(lqh, scan);
     pool_release(&lqh->scan_locks, locks_get(lqh, scan));
     struct lqh_op *op = lqh_op_get(lqh, scan->op);
-    if (op->lock != REF_NONE) acc_unlock(lqh->acc, op->lock); /* It stood in a queue. */
+    if (op->lock != REF_NONE) acc_unlock(lqh->acc, op->lock); /* It still stood in a queue. */
     pool_release(&lqh->operations, op);
     scan->locks = REF_NONE;
     scan->op = REF_NONE;
@@ -62,7 +62,7 @@ static uint32_t take_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag
     bool fits = true;
     struct tup_program program = lqh_scan_program(lqh, scan, frag);
     if (error == 0 && scan->index != REF_NONE && !lqh_scan_index_same(lqh, scan, frag, row))
-        error = ERR_ROW_NOT_FOUND; /* It is another place's now. */
+        error = ERR_ROW_NOT_FOUND; /* Another place of the index has it now. */
     if (error == 0) error = lqh_scan_fit(lqh, scan, &program, row, rows, &fits);
     if (error == 0 && !fits) error = ERR_ROW_NOT_FOUND;
     if (error == 0) error = lqh_scan_read(lqh, scan, frag, row, rows);
@@ -101,7 +101,7 @@ static uint32_t step_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag
     return result;
 }
 
-/* ROW_NONE: a few places without a row, or the end. */
+/* The next row; ROW_NONE: a few places had none, or it is the end. */
 static uint32_t next_row(struct lqh *lqh, struct lqh_scan *scan, struct tup_frag *frag, bool *end)
 {
     uint32_t row;

@@ -9,8 +9,8 @@
 #include "blocks/dblqh/lqh_state.h"
 #include "signals/local_table.h"
 
-#define BUILD_SKIP  256u /* Fragments that are not here, in a step. */
-#define COUNT_FRAGS 256u /* Whose rows are counted, in a step. */
+#define BUILD_SKIP  256u /* Fragments that are not here which a step passes over. */
+#define COUNT_FRAGS 256u /* Fragments whose rows a step counts. */
 #define REPORT_MS   500u
 
 static void answer(struct lqh *lqh, uint32_t order)
@@ -48,7 +48,7 @@ static struct tup_frag *current_frag(struct lqh *lqh, const struct lqh_table *ta
     return NULL;
 }
 
-/* From the first fragment on everything of the index goes. */
+/* Begins to drop everything of the index, from the first fragment on. */
 static void give_back(struct lqh *lqh, uint32_t error)
 {
     lqh->index.building = 0;
@@ -56,7 +56,7 @@ static void give_back(struct lqh *lqh, uint32_t error)
     lqh->index.fragment_id = 0;
 }
 
-/* Before anything is built: how many rows there are, so that what is reported has a measure. */
+/* Counts the rows before anything is built, so that what is reported has a measure. */
 static void count_step(struct lqh *lqh, const struct lqh_table *table)
 {
     struct lqh_index *index = &lqh->index;
@@ -76,7 +76,8 @@ static void report(struct lqh *lqh)
     uint64_t now = now_ms(&lqh->block);
     if (now < index->reported_ms + REPORT_MS) return;
     uint64_t rows = index->rows + index->build.rows;
-    uint64_t total = index->rows_counted > rows ? index->rows_counted : rows; /* Some are new. */
+    /* Rows may have come since they were counted. */
+    uint64_t total = index->rows_counted > rows ? index->rows_counted : rows;
     struct local_index_rep rep = {.sender_data = index->sender_data,
                                   .rows_lo = (uint32_t)rows,
                                   .rows_hi = (uint32_t)(rows >> 32),
@@ -97,7 +98,7 @@ static uint32_t build_rows(struct lqh *lqh, struct tup_frag *frag, bool *built)
     return tup_index_build_step(lqh->tup, frag, lqh->index.index, &lqh->index.build, slots, built);
 }
 
-/* True: the index is whole. */
+/* Builds a little. True: the index is whole. */
 static bool build_step(struct lqh *lqh, const struct lqh_table *table)
 {
     struct lqh_index *index = &lqh->index;
@@ -127,7 +128,7 @@ static bool build_step(struct lqh *lqh, const struct lqh_table *table)
     return false;
 }
 
-/* True: nothing is left. */
+/* Gives back a little. True: nothing is left. */
 static bool drop_step(struct lqh *lqh, const struct lqh_table *table)
 {
     struct lqh_index *index = &lqh->index;

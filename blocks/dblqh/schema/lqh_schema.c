@@ -4,10 +4,10 @@
 #include "blocks/backup/backup.h"
 #include "blocks/dblqh/lqh_state.h"
 
-#define ADD_STEP     16u         /* Fragments made before others have their turn. */
-#define FRAG_TO_BE   0xFFFFFFFFu /* In frags[]: to be made here. */
+#define ADD_STEP     16u         /* Fragments that are made before others have their turn. */
+#define FRAG_TO_BE   0xFFFFFFFFu /* In frags[]: the fragment is to be made here. */
 #define ORDER_ADD    0u
-#define DROP_LOOK_MS 10u /* Between two looks whether the operations of lost TCs have ended. */
+#define DROP_LOOK_MS 10u /* Time between two looks whether the operations of lost TCs have ended. */
 
 static_assert(TABLE_FRAGMENTS_MAX <= PAGE_WORDS, "fragment references fit into one page");
 
@@ -103,7 +103,7 @@ static uint32_t add_table(struct lqh *lqh, const struct signal *sig, struct lqh_
                                       lqh->decode_memory, lqh->decode_size, &def);
     if (error != 0) return error;
     struct lqh_table *table = pool_seize(&lqh->tables);
-    if (table == NULL) return ERR_SCHEMA_MEMORY; /* There is a record for each number. */
+    if (table == NULL) return ERR_SCHEMA_MEMORY; /* There is a record for each table id. */
     table->state = TABLE_BUILDING;
     table->table_id = req->table_id;
     table->version = table_version_major(req->version);

@@ -9,8 +9,8 @@
 #include "blocks/dblqh/lqh_state.h"
 #include "signals/local_table.h"
 
-#define STEP_LOOKS 64u /* Records looked at. */
-#define LOOK_MS    10u /* Until the same one is looked at again. */
+#define STEP_LOOKS 64u /* Records that a step looks at. */
+#define LOOK_MS    10u /* Time until the same record is looked at again. */
 
 static void answer(struct lqh *lqh)
 {
@@ -41,7 +41,7 @@ static bool is_older(const struct lqh *lqh, const struct lqh_op *op)
            op->round != lqh->unique.round;
 }
 
-/* Its TC may have had the order before the transaction began, and think it is none of those. */
+/* The TC may have had the order before the transaction began, and think it is none of those. */
 static void tell_waits(struct lqh *lqh, const struct lqh_op *op)
 {
     struct schema_waits_ord ord = {
