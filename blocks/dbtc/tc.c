@@ -75,7 +75,7 @@ static void tc_exec_READ_CONFIG_REQ(struct block *block, const struct signal *si
     pool_head(&tc->scan_ranges, offsetof(struct tc_scan_range, fragment));
     pool_init(&tc->waits, arena, RG_TRANSACTION, sizeof(struct tc_wait), TC_WAITS_MAX);
     pool_init(&tc->frags, arena, RG_TRANSACTION, sizeof(struct tc_frag), config->frag_scans_max);
-    tc->epoch_hi = 1; /* Before the first word of DIH. */
+    tc->epoch_hi = 1; /* The epoch of commits before DIH has named one. */
     tc_lookup_init(tc);
     tc_nodefail_init(tc);
     tc_takeover_init(tc);

@@ -19,6 +19,6 @@ struct tc_usage {
     uint32_t scans;
     uint32_t fragment_scans;
     uint32_t tables;
-    uint32_t orphans; /* Of lost TCs, and their operations. */
+    uint32_t orphans; /* Transactions of lost TCs, and their operations. */
 };
 void tc_usage_get(const struct block *block, struct tc_usage *usage);

@@ -3,7 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
 
-/* Of a train; while it handles one entry the handler asks for those so far behind. */
+/* While the handler of a train is at one entry it asks for the entries so far behind that. */
 #define FAR_ENTRIES  8u
 #define NEAR_ENTRIES 4u
 
@@ -27,7 +27,7 @@ void tc_ahead_train(const struct tc *tc, const struct signal *sig, uint32_t entr
         ahead_op(tc, words[(entry + NEAR_ENTRIES) * TRAIN_ENTRY_WORDS], AHEAD_NEAR);
 }
 
-/* What is in the signal has not been checked. */
+/* The contents of the signal have not been checked. */
 void tc_ahead(const struct block *block, const uint32_t *words, enum block_ahead_stage stage)
 {
     const struct tc *tc = (const struct tc *)block;

@@ -133,7 +133,7 @@ static void check_scans(struct tc *tc)
     ndbrequire(ranges == tc->scan_ranges.in_use);
 }
 
-/* What the clients of each node have. */
+/* Compares the counts of what the clients of each node have with their records. */
 static void check_clients(struct tc *tc)
 {
     uint32_t connects[NODE_ID_MAX + 1] = {0};
@@ -157,7 +157,7 @@ static void check_clients(struct tc *tc)
 void tc_check(struct block *block)
 {
     struct tc *tc = tc_of(block);
-    if (tc->table == NULL) return; /* Not configured yet. */
+    if (tc->table == NULL) return; /* It is not configured yet. */
 
     check_transactions(tc);
     check_lookups(tc);

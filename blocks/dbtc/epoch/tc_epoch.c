@@ -22,7 +22,8 @@ void tc_epoch_hold(struct tc *tc, struct tc_trans *trans)
     epoch->held_last = trans->pool.ref;
 }
 
-/* In the order in which they came. What is left when the next epoch is near waits for that one. */
+/* Lets transactions go on in the order in which they came. What is left when the next epoch is near
+ * waits for that one. */
 void tc_epoch_release(struct tc *tc)
 {
     struct tc_epoch *epoch = &tc->epoch;

@@ -1,10 +1,10 @@
 /* tc_wait.c -- clients that wait for an epoch to become durable, whoever committed in it. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One record per request, in no list: whenever something has changed (a durable GCI, a new epoch, a
- * client that is gone) one walk over all of them decides about each, and what changes meanwhile
- * lets another walk follow. Only epochs of the running cluster are waited for; what became of those
- * of its former lives is known.
+ * There is one record per request, in no list: whenever something has changed (a durable GCI, a new
+ * epoch, a client that is gone) one walk over all of them decides about each, and what changes
+ * meanwhile lets another walk follow. Only epochs of the running cluster are waited for; what
+ * became of those of its former lives is known.
  */
 #include "blocks/dbtc/tc_state.h"
 
@@ -24,7 +24,7 @@ static bool of_former_life(const struct tc *tc, uint32_t gci_lo)
 }
 
 /*
- * What became of an epoch of a former life; 0: it is among what the start has restored. Epochs name
+ * The error for an epoch of a former life; 0: it is among what the start has restored. Epochs name
  * 16 bits of their life, so the one meant is the last before the present one that has them.
  */
 static uint32_t former_error(const struct tc *tc, uint32_t gci_hi, uint32_t gci_lo)
@@ -38,7 +38,7 @@ static uint32_t former_error(const struct tc *tc, uint32_t gci_hi, uint32_t gci_
         return life < epoch_life(tc->epoch_lo) ? ERR_EPOCH_FORGOTTEN : ERR_EPOCH_IN_FUTURE;
     uint32_t newest = ended[count - 1u].incarnation;
     uint32_t now = newest + ((epoch_life(tc->epoch_lo) - newest) & EPOCH_NUMBER_MAX);
-    if (behind >= now) return ERR_EPOCH_IN_FUTURE; /* There was none before. */
+    if (behind >= now) return ERR_EPOCH_IN_FUTURE; /* There was no such life before. */
     uint32_t at = 0;
     while (at + 1u < count && ended[at].incarnation < now - behind)
         at++;
@@ -60,7 +60,7 @@ static void answer(struct tc *tc, uint32_t client, uint32_t sender_data, uint32_
         sig_send(&tc->block, client, GSN_WAIT_DURABLE_REF, PRIO_B, &ref);
 }
 
-/* All that is committed by now. Other nodes are at most one epoch ahead of this one. */
+/* Does it wait for all that is committed by now? Other nodes are at most one epoch ahead. */
 static bool is_all(const struct tc *tc, const struct wait_durable_req *req, uint32_t node)
 {
     return req->gci_hi == DURABLE_ALL && node == tc->own_node;
@@ -102,7 +102,7 @@ void tc_exec_WAIT_DURABLE_REQ(struct block *block, const struct signal *sig)
     wait->gci = all ? tc->epoch_hi + 1u : req->gci_hi;
     wait->all = all;
     tc->waits_of[node]++;
-    if (all) tc_durable_force(tc, tc->epoch_hi); /* So that the next one begins. */
+    if (all) tc_durable_force(tc, tc->epoch_hi); /* Then the next one begins. */
     if (wait->gci <= tc->epoch_hi) tc_durable_force(tc, wait->gci);
 }
 

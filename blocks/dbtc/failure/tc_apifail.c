@@ -19,7 +19,7 @@ void tc_exec_API_FAILREQ(struct block *block, const struct signal *sig)
 void tc_api_fail_step(struct tc *tc, uint32_t node, uint32_t index)
 {
     if (tc->api_fail[node].sender == 0)
-        return; /* Its last record went before this walk was through. */
+        return; /* The node's last record went before this walk was through. */
     for (uint32_t i = 0; i < TC_STEP_RECORDS; i++) {
         struct tc_connect *connect = pool_next(&tc->connects, index);
         if (connect == NULL) {

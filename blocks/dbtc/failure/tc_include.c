@@ -2,8 +2,8 @@
  * the LQHs are told when nothing without it is sent any more. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Its place is behind all others, so all TCs send to the replicas in the same order however often
- * nodes come and go. While a node is lost its place means nothing. See
+ * The node's place is behind all others, so all TCs send to the replicas in the same order however
+ * often nodes come and go. While a node is lost its place means nothing. See
  * docs/protocols/node_restart.md.
  */
 #include <string.h>
@@ -17,7 +17,7 @@ void tc_include_absent(struct tc *tc, uint32_t node)
     tc->fail.any = true;
 }
 
-/* To all LQHs of the others: how many a node has is not known, so all keys are used. */
+/* Tells all LQHs of the others: how many a node has is not known, so all keys are used. */
 static void tell_lqhs(struct tc *tc, uint32_t back)
 {
     struct lqh_include_rep rep = {.node = back,
@@ -86,7 +86,7 @@ void tc_exec_NODE_INCLUDE_REP(struct block *block, const struct signal *sig)
     node_mask_cut(&tc->fail.alive, &tc->include.nodes);
     node_mask_remove(&tc->fail.alive, rep->node);
     tc_place_set(tc, rep->node, rep->rank);
-    tc_include_absent(tc, rep->node); /* Until all failures have been dealt with. */
+    tc_include_absent(tc, rep->node); /* It stays absent until all failures have been dealt with. */
     node_mask_add(&tc->include.nodes, rep->node);
     tc_include_try(tc);
 }

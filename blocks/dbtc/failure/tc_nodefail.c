@@ -20,7 +20,7 @@ bool tc_any_lost(const struct tc *tc, uint32_t nodes)
     return false;
 }
 
-/* By place; stable: of the same place are those that have the order of the distribution. */
+/* Sorts live replicas by place; those of the same place keep the order of the distribution. */
 static uint32_t sort_live(const struct tc *tc, const uint8_t *nodes)
 {
     const struct tc_lost_life *life = tc->fail.ended;
@@ -53,7 +53,7 @@ uint32_t tc_live_nodes(const struct tc *tc, const uint8_t *nodes)
     return live;
 }
 
-/* Only while the walk that aborts such transactions is under way. */
+/* True only while the walk that aborts such transactions is under way. */
 bool tc_has_broken(struct tc *tc, const struct tc_trans *trans)
 {
     for (uint32_t ref = trans->op_first; ref != REF_NONE;) {
@@ -124,7 +124,8 @@ void tc_exec_LQH_FAIL_END_REP(struct block *block, const struct signal *sig)
     }
     struct tc_lost_life *ended = &tc->fail.ended[node];
     ended->instances = rep->instances;
-    if (ended->failure_no[instance] >= rep->failure_no) return; /* Another key of ours. */
+    /* A report that has come already came by another key of ours. */
+    if (ended->failure_no[instance] >= rep->failure_no) return;
     jam_data(node);
     ended->failure_no[instance] = rep->failure_no;
     resolve_if_ended(tc);

@@ -3,7 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
 
-/* 0: nothing is awaited of the replicas. */
+/* What the replicas are ordered to do: enum resolve_action; 0: nothing is awaited of them. */
 static uint32_t action_of(const struct tc_op *op)
 {
     switch ((enum tc_op_state)op->state) {
@@ -23,7 +23,7 @@ static uint32_t action_of(const struct tc_op *op)
     }
 }
 
-/* From the last replica to the first, as trains go; the last answer may come from ourselves. */
+/* Orders go from the last replica to the first, as trains do; the last answer may be our own. */
 static void order_next(struct tc *tc, struct tc_op *op)
 {
     const struct tc_trans *trans = tc_trans_get(tc, op->trans);

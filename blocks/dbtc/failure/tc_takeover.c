@@ -1,18 +1,16 @@
 /* tc_takeover.c -- ends the transactions of a lost TC: rebuilt from what replicas report, committed
  * if any of them has, else aborted; their clients are told. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The sequence and why the decision is right: docs/protocols/takeover.md. */
+/* The sequence, and why the decision is right, stand in docs/protocols/takeover.md. */
 #include <string.h>
 #include "blocks/dbtc/tc_state.h"
 
-/* There always, whatever has used up the memory: a transaction of so many operations needs no
- * parts. */
+/* So many records are there always, whatever has used up the memory: a transaction of so many
+ * operations needs no parts. */
 #define ORPHANS_KEPT    64u
 #define ORPHAN_OPS_KEPT 1000u
 
-#define AGAIN_MS                                                                                   \
-    10u /* Memory was short, and nothing of ours was to be freed: a little patience.               \
-         */
+#define AGAIN_MS 10u /* Time until the next pass when memory was short. */
 
 void tc_takeover_init(struct tc *tc)
 {
@@ -226,7 +224,7 @@ static struct tc_orphan *new_orphan(struct tc *tc, const struct lqh_orphan_rep *
     return orphan;
 }
 
-/* Where new operations on the row begin. */
+/* Is the node the one where new operations on the row begin? */
 static bool is_primary(const struct tc *tc, uint32_t nodes, uint32_t node)
 {
     for (uint32_t i = 0; i < REPLICAS_MAX; i++) {
@@ -238,8 +236,9 @@ static bool is_primary(const struct tc *tc, uint32_t nodes, uint32_t node)
 }
 
 /*
- * In parts: first backups, then acting primaries, then what is committed, as many as there is
- * memory for, in as many passes as that takes. So the order is that of a take-over of the whole.
+ * Does the pass keep this report? In parts, the first passes keep backups, then acting primaries,
+ * then what is committed, as many as there is memory for, in as many passes as that takes. So the
+ * order is that of a take-over of the whole.
  */
 static bool of_this_part(const struct tc *tc, uint32_t sender, const struct lqh_orphan_rep *rep)
 {
@@ -281,7 +280,7 @@ static void add_report(struct tc *tc, uint32_t sender, const struct lqh_orphan_r
     op->lqh_ref = sender;
     op->lqh_op = rep->lqh_op;
     op->tc_op = rep->tc_op;
-    op->primary = rep->nodes; /* Until the decision: which nodes are lost may not be known yet. */
+    op->primary = rep->nodes; /* Replicas, until BACKUPS: who is lost may not be known yet. */
 }
 
 void tc_exec_LQH_ORPHAN_REP(struct block *block, const struct signal *sig)
@@ -335,7 +334,7 @@ static void end_orphan(struct tc *tc, struct tc_orphan *orphan)
     list_remove(tc, orphan);
     ndbrequire(tc->takeover.active > 0);
     tc->takeover.active--;
-    orphan->failure_no = 0; /* Its operations may take some steps. */
+    orphan->failure_no = 0; /* It has ended, though its operations may take some steps to go. */
     if (!drop_step(tc, orphan) && !tc->takeover.forgetting) {
         tc->takeover.forgetting = true;
         tc_continue(tc, TC_WORK_FORGET, 0, 0, 0);
@@ -350,7 +349,7 @@ static void begin_phase(struct tc *tc, struct tc_orphan *orphan, enum tc_orphan_
     tc_continue(tc, TC_WORK_ORPHAN, tc->takeover.failure_no, orphan->pool.ref, 0);
 }
 
-/* What was kept of this part has been ended: on with the rest of it, or with the next part. */
+/* What was kept of this part has been ended; the rest of it follows, or the next part. */
 static void end_part(struct tc *tc, struct tc_orphan *orphan)
 {
     struct tc_takeover *takeover = &tc->takeover;
@@ -452,7 +451,7 @@ static void step_orphans(struct tc *tc, uint32_t index)
         if (orphan->failure_no != takeover->failure_no || orphan->phase != ORPHAN_COLLECTING)
             continue;
         if (orphan->incomplete)
-            end_orphan(tc, orphan); /* With the next pass. */
+            end_orphan(tc, orphan); /* The next pass rebuilds it. */
         else
             begin_phase(tc, orphan, takeover->parts ? takeover->part_phase : ORPHAN_BACKUPS);
     }

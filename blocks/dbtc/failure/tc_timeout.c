@@ -49,7 +49,7 @@ static void look_at_trans(struct tc *tc, struct tc_trans *trans, const struct no
 {
     uint64_t quiet_ms = now_ms(&tc->block) - trans->active_ms;
     if (trans_idle(trans)) {
-        /* It is waited for as long as another transaction would wait for its locks. */
+        /* DICT waits for it as long as another transaction would wait for its locks. */
         uint32_t error = quiet_ms > config->deadlock_timeout_ms ? holds_schema(tc, trans) : 0;
         if (error != 0) {
             jam_data(error);

@@ -23,7 +23,8 @@ static void rollback_conf(struct tc *tc, const struct tc_connect *connect, uint3
     sig_send(&tc->block, connect->owner, GSN_TCROLLBACKCONF, PRIO_B, &conf);
 }
 
-/* With error 0 the client has asked for it (or is gone) and gets no TCROLLBACKREP. */
+/* Begins to abort. With error 0 the client has asked for it, or is gone, and gets no
+ * TCROLLBACKREP. */
 void tc_abort_begin(struct tc *tc, struct tc_trans *trans, uint32_t error, uint32_t api_op)
 {
     tc_trans_move(trans, TRANS_ABORTING);

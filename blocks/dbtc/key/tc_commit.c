@@ -118,7 +118,7 @@ struct tc_op *tc_train_answer(struct tc *tc, const struct signal *sig, uint32_t 
         return op;
     }
     jam(); /* No LQH of ours does that: from a peer that breaks the protocol. */
-    if (tc_lenient(tc)) return NULL; /* But for what was resolved meanwhile. */
+    if (tc_lenient(tc)) return NULL; /* It was resolved meanwhile. */
     tc_protocol_error(tc, sig->sender, "train entry for an unknown operation");
     return NULL;
 }

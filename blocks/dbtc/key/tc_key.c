@@ -217,7 +217,7 @@ static uint32_t choose_nodes(const struct tc *tc, const struct tc_route *route, 
     return error;
 }
 
-/* What is to follow from a write at the primary. */
+/* Flags that tell the primary whether a write is one of a copy, or has copies. */
 static uint32_t copy_flags(const struct tc *tc, const struct tc_op *op, uint32_t request_info)
 {
     if (key_operation_of(request_info) == OP_READ) return 0;
@@ -296,7 +296,7 @@ uint32_t tc_start_routed(struct tc *tc, struct tc_trans *trans, const struct sig
     return 0;
 }
 
-/* Only who builds the index in this node gives rows their entries. */
+/* Only TRIX of this node may give rows their entries. */
 static bool may_fill(const struct tc *tc, const struct signal *sig)
 {
     const struct tckeyreq *req = SIG_PAYLOAD(sig, tckeyreq);
@@ -326,7 +326,7 @@ static uint32_t start_request(struct tc *tc, struct tc_trans *trans, const struc
     return tc_start_op(tc, trans, sig, 0, &op);
 }
 
-/* As many changes as one transaction may ask for: what is refused or left out later counts, what TC
+/* One transaction may ask for so many changes: what is refused or left out later counts, what TC
  * adds for indexes and copies does not. */
 static uint32_t count_change(const struct tc *tc, struct tc_trans *trans, uint32_t request_info)
 {
@@ -433,7 +433,7 @@ static struct tc_op *answered_op(struct tc *tc, uint32_t sender, uint32_t ref, u
     return NULL;
 }
 
-/* At most one of each unique index and one for the copies, and not fewer than have come. */
+/* At most one fires for each unique index and one for the copies, and not fewer than have come. */
 static bool fired_possible(struct tc *tc, const struct lqhkeyconf *conf)
 {
     const struct tc_op *op = pool_find(&tc->operations, conf->tc_op);
@@ -514,7 +514,7 @@ static void refused_by_backup(struct tc *tc, struct tc_trans *trans, struct tc_o
         return;
     }
     jam();
-    tc_op_move(op, OP_PREPARED); /* Only in the sense that ABORT can be sent for it. */
+    tc_op_move(op, OP_PREPARED); /* PREPARED means here only that ABORT can be sent for it. */
     if (trans->state == TRANS_STARTED) tc_abort_begin(tc, trans, ref->error, op->api_op);
 }
 
@@ -541,7 +541,8 @@ void tc_exec_LQHKEYREF(struct block *block, const struct signal *sig)
     if (!forgiven && tc_entry_taken(op, error)) {
         jam();
         error = ERR_UNIQUE_DUPLICATE;
-        if (trans->state == TRANS_STARTED) trans->error_data = op->table_id; /* Else told why. */
+        /* In other states it has an error already. */
+        if (trans->state == TRANS_STARTED) trans->error_data = op->table_id;
     }
     tc_op_release(tc, trans, op);
     if (trans->state == TRANS_ABORTING) {

@@ -17,7 +17,7 @@ struct tc_outcome {
     struct pool_record pool;
     struct outcome_req req;
     uint32_t answer_to; /* The client, or the TC that has passed it on. */
-    uint32_t waiting;   /* OUTCOME_ASK_CONFs; 0 = own transactions are looked at. */
+    uint32_t waiting;   /* OUTCOME_ASK_CONFs to come; 0: own transactions are looked at. */
     uint32_t committed;
     uint32_t gci_hi;
     uint32_t gci_lo;
@@ -108,11 +108,11 @@ static void ask(struct tc *tc, struct tc_outcome *outcome)
     if (outcome->waiting == 0) give_up(tc, outcome, ERR_NODE_FAILURE);
 }
 
-/* In each node group one that would know. */
+/* Is there a node in each node group that would know? */
 static bool is_sure(const struct tc *tc, const struct tc_outcome *outcome)
 {
     uint32_t group_of[NODE_ID_MAX + 1];
-    struct node_mask groups = {{0}}; /* By number + 1. */
+    struct node_mask groups = {{0}}; /* Groups by number + 1. */
     uint32_t count = node_config_groups(block_config(&tc->block), group_of);
     for (uint32_t node = node_mask_next(&outcome->sure, 0); node != 0;
          node = node_mask_next(&outcome->sure, node)) {

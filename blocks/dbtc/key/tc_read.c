@@ -68,7 +68,7 @@ uint32_t tc_read_node(const struct tc *tc, const struct tc_table *table, uint32_
     }
     for (uint32_t i = 0; i < REPLICAS_MAX; i++) {
         uint32_t node = replica_node(nodes, i);
-        /* One that came back perhaps does not have all rows yet; a slow one is spared. */
+        /* A node that came back perhaps does not have all rows yet; a slow one is spared. */
         if (node == 0 || tc->fail.ended[node].place != 0) continue;
         if (peer_epoch(&tc->block, node) != 0) return node;
     }

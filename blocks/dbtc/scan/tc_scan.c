@@ -47,7 +47,7 @@ static void send_tabref(struct tc *tc, uint32_t client, const struct scan_tabref
     sig_send(&tc->block, client, GSN_SCAN_TABREF, PRIO_B, ref);
 }
 
-/* One entry, or none with `entry` NULL. */
+/* Sends one entry, or none with `entry` NULL. */
 static void send_tabconf(struct tc *tc, const struct tc_scan *scan, const uint32_t *entry,
                          uint32_t flags)
 {
@@ -158,13 +158,13 @@ static uint32_t scan_node(const struct tc *tc, const struct tc_scan *scan, uint3
     return tc_read_node(tc, table, fragment);
 }
 
-/* What SCAN_FRAGREQ carries for a partition; returns how many sections. */
+/* The sections that SCAN_FRAGREQ carries for a partition; returns how many. */
 static uint32_t frag_sections(const struct tc *tc, const struct tc_scan *scan, uint32_t partition,
                               struct section section[SIGNAL_SECTIONS_MAX])
 {
     uint32_t count = 1;
     section[0] = (struct section){.words = scan->attr, .size = scan->attr_words};
-    section[1] = (struct section){.words = scan->attr, .size = 0}; /* Before a range. */
+    section[1] = (struct section){.words = scan->attr, .size = 0}; /* It stands before a range. */
     if (scan->program != REF_NONE) {
         const struct tc_scan_program *program = pool_find(&tc->scan_programs, scan->program);
         section[1] = (struct section){.words = program->word, .size = program->words};
@@ -418,7 +418,7 @@ static struct tc_frag *answered_frag(struct tc *tc, const struct signal *sig, ui
         const struct tc_scan *scan = scan_get(tc, frag->scan);
         if (scan->transid1 == transid1 && scan->transid2 == transid2) return frag;
     }
-    if (tc_lenient(tc)) return NULL; /* Its scan was closed without it. */
+    if (tc_lenient(tc)) return NULL; /* The scan was closed without it. */
     tc_protocol_error(tc, sig->sender, "answer for an unknown fragment scan");
     return NULL;
 }

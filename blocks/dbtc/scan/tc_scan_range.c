@@ -12,7 +12,7 @@ static const struct tc_scan_range *ranges_get(const struct tc *tc, const struct 
     return ranges;
 }
 
-/* Which fragments can have rows of each range. */
+/* Finds the fragments that can have rows of each range. */
 static void find_fragments(const struct tc_table *table, struct tc_scan_range *ranges)
 {
     uint32_t at = 0;

@@ -16,8 +16,8 @@
 /* A part of the queue. A request is not cut: one that does not fit is refused. */
 struct held_page {
     struct held_page *next;
-    uint32_t begin; /* Words. */
-    uint32_t end;
+    uint32_t begin; /* Words before the first request that is left. */
+    uint32_t end;   /* Words in use. */
     uint32_t words[];
 };
 #define HELD_PAGE_WORDS ((PAGE_SIZE_BYTES - (uint32_t)sizeof(struct held_page)) / 4u)

@@ -89,7 +89,7 @@ static uint32_t add_table(struct tc *tc, const struct signal *sig)
                                       tc->decode_memory, tc->decode_size, &def);
     if (error != 0) return error;
     struct tc_table *table = pool_seize(&tc->tables);
-    if (table == NULL) return ERR_SCHEMA_MEMORY; /* There is a record for each number. */
+    if (table == NULL) return ERR_SCHEMA_MEMORY; /* There is a record for each table id. */
     table->state = TABLE_BUILDING;
     table->table_id = req->table_id;
     table->version = table_version_major(req->version);

@@ -20,7 +20,7 @@ uint32_t tc_near_fragment(const struct tc *tc, const struct tc_table *table, uin
     return partition;
 }
 
-/* What the primary has done to the row of the partition, to all others. */
+/* Does to all copies of a row what the primary has done to that of the partition. */
 static uint32_t change_copies(struct tc *tc, struct tc_trans *trans, const struct tc_op *op,
                               const struct signal *sig)
 {
@@ -53,7 +53,7 @@ static uint32_t change_copies(struct tc *tc, struct tc_trans *trans, const struc
     return error;
 }
 
-/* From the primary of the partition, before the last replica's LQHKEYCONF or behind it. */
+/* Sent by the primary of the partition, before the last replica's LQHKEYCONF or behind it. */
 void tc_exec_FIRE_COPY_ORD(struct block *block, const struct signal *sig)
 {
     struct tc *tc = tc_of(block);

@@ -10,11 +10,11 @@
 #include "blocks/dbtc/tc_state.h"
 #include "values/program.h"
 
-#define PROGRAM_AROUND 8u    /* Its head and its ends, without the constant. */
-#define KEY_WORDS_MAX  1088u /* TABLE_KEY_BYTES_MAX and every column's padding. */
+#define PROGRAM_AROUND 8u    /* Words of such a program without its constant: head and ends. */
+#define KEY_WORDS_MAX  1088u /* Words of TABLE_KEY_BYTES_MAX and every column's padding. */
 
 struct entry {
-    const struct tc_op *op; /* The client's. */
+    const struct tc_op *op; /* The client's operation. */
     struct tc_table *index;
     struct section key;
     struct section attr;
@@ -41,7 +41,7 @@ static uint32_t change_entry(struct tc *tc, struct tc_trans *trans, const struct
     return error != 0 ? error : tc_start_routed(tc, trans, &sig, &route, OP_ENTRY | flags, &op);
 }
 
-/* What an entry has of its base row: that one's KEY section, as a variable value. Returns its
+/* The value of an entry's column: the KEY section of its base row, as a variable value. Returns its
  * bytes. */
 static uint32_t base_key_value(const struct section *key, uint32_t *out)
 {
@@ -176,7 +176,8 @@ struct tc_op *tc_fired_op(struct tc *tc, uint32_t ref, uint32_t transid1, uint32
     return op;
 }
 
-/* Only the primary sends them: what was announced, or before that at most what there can be. */
+/* May the sender send one? Only the primary does: what was announced, or before that at most what
+ * there can be. */
 static bool is_due(const struct tc *tc, const struct tc_op *op, uint32_t sender)
 {
     if (ref_node(sender) != replica_node(op->nodes, 0)) return false;
@@ -198,7 +199,7 @@ bool tc_fire_take(struct tc *tc, struct tc_op *op, uint32_t sender)
     return true;
 }
 
-/* From the operation's primary, before the last replica's LQHKEYCONF or behind it. */
+/* Sent by the operation's primary, before the last replica's LQHKEYCONF or behind it. */
 void tc_exec_FIRE_TRIG_ORD(struct block *block, const struct signal *sig)
 {
     struct tc *tc = tc_of(block);

@@ -184,8 +184,8 @@ void tc_exec_LOCAL_UNIQUE_REQ(struct block *block, const struct signal *sig)
     begin(tc, base, find(base, req->index_id));
 }
 
-/* It began behind the order here, but before the one at that LQH. It counts as older; if the order
- * is still to come here it will be. */
+/* The transaction began behind the order here, but before the one at that LQH. It counts as older;
+ * if the order is still to come here it will be. */
 void tc_exec_SCHEMA_WAITS_ORD(struct block *block, const struct signal *sig)
 {
     struct tc *tc = tc_of(block);
