@@ -39,7 +39,7 @@ void acc_prefetch(const struct acc_frag *frag, uint32_t hash);
  * change of the fragment. */
 uint32_t acc_likely_row(const struct acc_frag *frag, uint32_t hash);
 
-/* The second stage: fetches that row. */
+/* The second stage: fetches the row of acc_likely_row(). */
 void acc_prefetch_row(const struct acc_frag *frag, uint32_t hash);
 
 /* --- Row locks: shared or exclusive, owned by a transaction, one lock record per operation. --- */
@@ -49,7 +49,7 @@ struct acc_lock_req {
     uint32_t transid2;
     uint32_t op;         /* Caller's operation record; comes back in struct acc_ready. */
     enum lock_mode mode; /* LOCK_SHARED or LOCK_EXCLUSIVE. */
-    bool nowait;         /* A lock that is not free is error 635 instead of a wait. */
+    bool nowait;         /* Instead of a wait the error is ERR_NOWAIT_LOCK. */
     uint64_t now_ms;
 };
 
@@ -57,15 +57,15 @@ struct acc_lock_req {
 
 /*
  * Locks an existing row. Returns
- *   0         the lock is held; *lock is its reference, to be given to acc_unlock() once
- *   ACC_WAIT  the operation stands in the row's queue; *lock is the place in the queue. The
- *             operation comes back through acc_ready_next(), or leaves by acc_unlock(*lock)
- *   635       nowait and not free
- *   1217      no lock record
- * After an error *lock is REF_NONE and nothing has changed. A transaction that
- * holds a lock on the row gets another one at once if it is shared, if it holds an exclusive one,
- * or if nobody else holds one (upgrade); otherwise an upgrade waits before all other waiters.
- * Nobody else overtakes.
+ *   0                   the lock is held; *lock is its reference, to be given to acc_unlock() once
+ *   ACC_WAIT            the operation stands in the row's queue; *lock is the place in the queue.
+ *                       The operation comes back through acc_ready_next(), or leaves by
+ *                       acc_unlock(*lock)
+ *   ERR_NOWAIT_LOCK     `nowait`, and the lock is not free
+ *   ERR_LQH_OPERATIONS  there is no lock record
+ * After an error *lock is REF_NONE and nothing has changed. A transaction that holds a lock on the
+ * row gets another one at once if it is shared, if it holds an exclusive one, or if nobody else
+ * holds one (upgrade); otherwise an upgrade waits before all other waiters. Nobody else overtakes.
  */
 uint32_t acc_lock(struct acc *acc, struct acc_frag *frag, uint32_t row,
                   const struct acc_lock_req *req, uint32_t *lock);
@@ -81,9 +81,9 @@ void acc_unlock(struct acc *acc, uint32_t lock);
 /* An operation that need not wait any longer. */
 struct acc_ready {
     uint32_t op;
-    uint32_t lock; /* Held now, the same reference as before; or REF_NONE: the place in the queue is
-                      gone. */
-    uint32_t error; /* 0, or 266 (waited too long; lock is REF_NONE). */
+    uint32_t lock;  /* The lock, which is held now, by its old reference; REF_NONE: it has left the
+                      queue. */
+    uint32_t error; /* 0, or ERR_LOCK_TIMEOUT: it has waited too long; lock is REF_NONE. */
 };
 
 /*
@@ -96,8 +96,8 @@ bool acc_ready_next(struct acc *acc, struct acc_ready *ready);
 bool acc_ready_empty(const struct acc *acc);
 
 /*
- * Moves waiters that have waited for deadlock_timeout_ms to the ready list with error 266; at most
- * `max` of them. Returns how many. Call it every 10 ms or so.
+ * Moves waiters that have waited for deadlock_timeout_ms to the ready list with ERR_LOCK_TIMEOUT;
+ * at most `max` of them. Returns how many. Call it every 10 ms or so.
  */
 uint32_t acc_lock_tick(struct acc *acc, uint64_t now_ms, uint32_t max);
 
@@ -110,11 +110,12 @@ void acc_prefetch_lock(const struct acc *acc, uint32_t lock);
 
 /* --- Only for TUP, which keeps rows and index together. --- */
 
-/* A new empty index over the rows of `rows`. NULL when there is no memory (error 625). */
+/* A new empty index over the rows of `rows`. NULL when there is no record for it. */
 struct acc_frag *acc_frag_create(struct acc *acc, struct tup_frag *rows);
 /* Gives back a bounded part of the memory; true when nothing is left and `frag` is gone. */
 bool acc_frag_drop_step(struct acc *acc, struct acc_frag *frag);
-/* Adds an element. 0, 625 no memory, 633 too many equal hashes. The row is not there yet. */
+/* Adds an element, whose row is not there yet. 0, ERR_INDEX_MEMORY, or ERR_HASH_MAXIMUM: too many
+ * equal hashes. */
 uint32_t acc_insert(struct acc *acc, struct acc_frag *frag, uint32_t hash, uint32_t row);
 /* Removes the element of (hash, row), which is there. */
 void acc_remove(struct acc *acc, struct acc_frag *frag, uint32_t hash, uint32_t row);
@@ -126,4 +127,4 @@ void acc_frag_walk(const struct acc_frag *frag,
                    void (*visit)(void *context, uint32_t hash, uint32_t row), void *context);
 uint64_t acc_frag_elements(const struct acc_frag *frag);
 uint32_t acc_frag_pages(
-    const struct acc_frag *frag); /* Of 32 KB; shared overflow pages are not counted. */
+    const struct acc_frag *frag); /* Pages of 32 KB; shared overflow pages are not counted. */

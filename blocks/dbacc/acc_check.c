@@ -117,7 +117,7 @@ void acc_check(struct block *block)
 {
     const struct acc *acc = (const struct acc *)(void *)block;
     uint32_t overflow = 0;
-    if (acc->arena == NULL) return; /* Before READ_CONFIG_REQ. */
+    if (acc->arena == NULL) return; /* READ_CONFIG_REQ has not come. */
     for (const struct acc_frag *frag = pool_next(&acc->frags, 0); frag != NULL;
          frag = pool_next(&acc->frags, pool_index(frag->record.ref)))
         frag_check(frag, &overflow);

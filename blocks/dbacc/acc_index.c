@@ -19,7 +19,7 @@ struct chain_copy {
     uint32_t row[CHAIN_ELEMENTS];
 };
 
-/* Which of the bucket's elements have the hash: one bit each. */
+/* The bucket's elements that have the hash, one bit each. */
 static inline uint32_t bucket_match(const struct acc_bucket *bucket, uint32_t hash)
 {
     uint32_t match = 0;
@@ -217,7 +217,7 @@ uint32_t acc_insert(struct acc *acc, struct acc_frag *frag, uint32_t hash, uint3
     return 0;
 }
 
-/* Where the element stands; it is there. */
+/* Finds the place of an element, which is there. */
 static struct acc_bucket *element_find(struct acc *acc, struct acc_frag *frag, uint32_t hash,
                                        uint32_t row, uint32_t *place)
 {
@@ -285,7 +285,7 @@ struct acc_frag *acc_frag_create(struct acc *acc, struct tup_frag *rows)
 
 bool acc_frag_drop_step(struct acc *acc, struct acc_frag *frag)
 {
-    /* One page of buckets per step, from the end. */
+    /* Gives back one page of buckets per step, from the end. */
     if (frag->buckets > 0) {
         uint32_t first = (frag->buckets - 1) / BUCKETS_PER_PAGE * BUCKETS_PER_PAGE;
         for (uint32_t number = first; number < frag->buckets; number++) {

@@ -105,7 +105,7 @@ static void queue_remove(struct acc *acc, struct acc_lock *head, struct acc_lock
     acc->waiting_count--;
 }
 
-/* Behind whom a new waiter stands; NULL = in front. */
+/* The waiter behind whom a new one stands; NULL: it stands in front. */
 static struct acc_lock *queue_place(const struct acc *acc, const struct acc_lock *head,
                                     const struct acc_lock_req *req, bool upgrade)
 {
@@ -198,7 +198,7 @@ uint32_t acc_lock(struct acc *acc, struct acc_frag *frag, uint32_t row,
         jam();
         grant = compatible(acc, head, req->mode, req->transid1, req->transid2);
         if (grant && req->mode == LOCK_SHARED && head->wait_first != REF_NONE)
-            grant = holds(acc, head, req->transid1, req->transid2); /* No overtaking. */
+            grant = holds(acc, head, req->transid1, req->transid2); /* Nobody overtakes. */
         if (!grant && req->nowait) return ERR_NOWAIT_LOCK;
         upgrade = !grant && holds(acc, head, req->transid1, req->transid2);
     }

@@ -12,7 +12,7 @@
  */
 #define BUCKET_ELEMENTS  7u
 #define BUCKETS_PER_PAGE (PAGE_SIZE_BYTES / 64u)
-/* Overflow buckets of a chain: bounds every operation. Only equal hashes get so far. */
+/* Most overflow buckets of a chain, which bounds every operation. Only equal hashes get so far. */
 #define CHAIN_MAX      32u
 #define CHAIN_ELEMENTS ((CHAIN_MAX + 1u) * BUCKET_ELEMENTS)
 
@@ -20,8 +20,8 @@ struct acc_bucket {
     uint32_t hash[BUCKET_ELEMENTS];
     uint32_t count; /* Elements in this bucket. */
     uint32_t row[BUCKET_ELEMENTS];
-    uint32_t overflow; /* Next bucket of the chain: page << 9 | place, 0 = none (place 0 is the
-                          page's head). */
+    uint32_t overflow; /* Next bucket of the chain: page << 9 | place; 0: there is none (place 0 is
+                          the page's head). */
 };
 static_assert(sizeof(struct acc_bucket) == 64, "a bucket is a cache line");
 
@@ -46,8 +46,8 @@ struct acc_frag {
     struct pool_record record;
     struct acc *acc;
     struct tup_frag *rows; /* Lives exactly as long as this. */
-    struct page_dir pages; /* Buckets 0 .. buckets - 1. */
-    uint32_t buckets;      /* 0 while there are no elements. */
+    struct page_dir pages; /* Pages of buckets 0 .. buckets - 1. */
+    uint32_t buckets;      /* Number of buckets; 0 while there are no elements. */
     uint32_t mask;         /* Smallest 2^n - 1 that covers buckets - 1. */
     uint64_t elements;
 };
@@ -65,8 +65,8 @@ enum lock_state {
  *                        |
  *                        +-> first waiter -> waiter -> ...  (next, prev), oldest first
  *
- * Holders belong to one transaction, or are all shared. The fields under "first holder" are valid
- * there only.
+ * Holders belong to one transaction, or are all shared. What is said to be of the first holder is
+ * valid there only.
  */
 struct acc_lock {
     struct pool_record record;
@@ -79,17 +79,16 @@ struct acc_lock {
     uint32_t prev;
     uint8_t mode;  /* enum lock_mode */
     uint8_t state; /* enum lock_state */
-    uint8_t ready; /* On the ready list. */
+    uint8_t ready; /* 1: it is on the ready list. */
     uint8_t unused;
     uint32_t error;     /* LOCK_GONE: why. */
-    uint32_t list_next; /* Waiting: list by age. Ready: ready list. */
+    uint32_t list_next; /* LOCK_WAITING: next in the list by age. Ready: next in the ready list. */
     uint32_t list_prev;
-    /* First holder: */
-    uint32_t holders;
-    uint32_t exclusive; /* How many of the holders are exclusive. */
-    uint32_t wait_first;
-    uint32_t wait_last;
-    uint64_t since_ms; /* Waiting: since when. */
+    uint32_t holders;    /* First holder: number of holders. */
+    uint32_t exclusive;  /* First holder: how many of the holders are exclusive. */
+    uint32_t wait_first; /* First holder: the first waiter, or REF_NONE. */
+    uint32_t wait_last;  /* First holder: the last waiter, or REF_NONE. */
+    uint64_t since_ms;   /* LOCK_WAITING: when it began to wait. */
 };
 
 struct lock_list {
@@ -104,11 +103,10 @@ struct acc {
     /* Overflow buckets of all fragments, so that a small fragment needs no page of its own for
      * them. */
     struct page_dir overflow;
-    uint32_t overflow_page; /* 1 + number of the first page with free places. */
-    uint32_t overflow_used;
-    /* Locks. */
+    uint32_t overflow_page; /* 1 + number of the first page with free places; 0: there is none. */
+    uint32_t overflow_used; /* Overflow buckets in use. */
     struct pool locks;
-    struct lock_list waiting; /* By age. */
+    struct lock_list waiting; /* Waiters by age. */
     struct lock_list ready;
     uint32_t waiting_count;
     uint32_t deadlock_timeout_ms;
@@ -119,7 +117,7 @@ void acc_init(struct acc *acc, struct arena *arena, uint32_t locks_max, uint32_t
               uint32_t deadlock_timeout_ms);
 void acc_check(struct block *block);
 /* acc_overflow.c: overflow buckets. */
-uint32_t acc_overflow_seize(struct acc *acc); /* Reference, or 0. */
+uint32_t acc_overflow_seize(struct acc *acc); /* A reference, or 0 without memory. */
 void acc_overflow_release(struct acc *acc, uint32_t ref);
 void acc_overflow_check(const struct acc *acc);
 

@@ -5,7 +5,7 @@
 #include "signals/management.h"
 #include "signals/start.h"
 
-#define MEMORY_STEP 64u /* Fragments looked at per LDM_MEMORY_REQ. */
+#define MEMORY_STEP 64u /* Fragments that an LDM_MEMORY_REQ looks at. */
 
 static void tup_exec_READ_CONFIG_REQ(struct block *block, const struct signal *sig)
 {
@@ -32,8 +32,8 @@ static void tup_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);
 }
 
-/* The pages that hold rows, a few fragments at a time; the rest of the group's pages is the hash
- * index. */
+/* Counts the pages that hold rows, a few fragments at a time; the rest of the group's pages is the
+ * hash index. */
 static void tup_exec_LDM_MEMORY_REQ(struct block *block, const struct signal *sig)
 {
     const struct tup *tup = (const struct tup *)(const void *)block;

@@ -12,7 +12,8 @@
  * The life of a write in LQH:
  *
  *   row = acc_find(tup_frag_index(frag), hash, key, words)
- *   row == ROW_NONE   insert, write: tup_insert(), which also locks the new row. Else error 626.
+ *   row == ROW_NONE   insert, write: tup_insert(), which also locks the new row. Else
+ *                     ERR_ROW_NOT_FOUND.
  *   row found         acc_lock(exclusive), perhaps wait and start again; then tup_insert,
  *                     tup_update, tup_write, tup_delete.
  *   commit            tup_commit(change), then acc_unlock(lock) when the protocol allows it.
@@ -28,12 +29,12 @@ struct block *tup_create(struct thread *thread, uint32_t instance);
 
 /* --- Tables and fragments. --- */
 
-/* Makes the table's descriptor; `def` was checked and is not needed afterwards. 0 or 826; *table is
- * its reference. */
+/* Makes the table's descriptor; `def` was checked and is not needed afterwards. *table is its
+ * reference. 0 or ERR_TUP_TABLES. */
 uint32_t tup_table_create(struct tup *tup, const struct table_def *def, uint32_t *table);
 
-/* Adds an empty fragment with its index. 0 or 830; *frag is its reference. Fragment ids are the
- * caller's business. */
+/* Adds an empty fragment with its indexes; *frag is its reference. Fragment ids are the caller's
+ * business. 0, ERR_FRAGMENT_RECORDS_TUP, or ERR_INDEX_FRAGMENT_RECORDS. */
 uint32_t tup_frag_create(struct tup *tup, uint32_t table, uint32_t fragment_id, uint32_t *frag);
 
 /*
@@ -53,7 +54,7 @@ struct acc_frag *tup_frag_index(const struct tup_frag *frag);
 
 uint32_t tup_row_page(const struct tup_frag *frag, uint32_t row);
 uint32_t tup_row_slot(const struct tup_frag *frag, uint32_t row);
-/* From outside: ROW_NONE when the table can have no such row. */
+/* The row id of a place that comes from outside; ROW_NONE when the table can have no such row. */
 uint32_t tup_row_id(const struct tup_frag *frag, uint32_t page, uint32_t slot);
 
 /* --- Reading. --- */
@@ -63,18 +64,18 @@ uint32_t tup_row_id(const struct tup_frag *frag, uint32_t page, uint32_t slot);
 
 struct tup_read {
     struct tup_frag *frag;
-    uint32_t row;      /* From acc_find() or a scan, in this handler or under a lock. */
-    uint32_t transid1; /* Whose own changes are seen. Others' are not: the committed version is. */
+    uint32_t row;      /* Row id from acc_find() or a scan, in this handler or under a lock. */
+    uint32_t transid1; /* Transaction whose changes are seen; of others the committed version is. */
     uint32_t transid2;
-    const uint32_t *attr; /* ATTRINFO of a read (attr.h); may be empty: no output, but 626 when
-                             there is no row. */
+    const uint32_t *attr; /* ATTRINFO of a read (attr.h); may be empty: no output, but
+                             ERR_ROW_NOT_FOUND when there is no row. */
     uint32_t attr_words;
 };
 
 /*
- * Writes the columns asked for as pairs (attr.h, without the leading count). 0 and *words; or 626
- * (no row for this transaction), 829 (malformed request, unknown column), 880 (more than out_max
- * words or ATTR_READ_MAX columns).
+ * Writes the columns asked for as pairs (attr.h, without the leading count). 0 and *words; or
+ * ERR_ROW_NOT_FOUND (no row for this transaction), ERR_DATA_CORRUPT (malformed request, unknown
+ * column), ERR_READS_TOO_MANY (more than out_max words or ATTR_READ_MAX columns).
  */
 uint32_t tup_read(struct tup *tup, const struct tup_read *read, uint32_t *out, uint32_t out_max,
                   uint32_t *words);
@@ -84,7 +85,8 @@ uint32_t tup_read(struct tup *tup, const struct tup_read *read, uint32_t *out, u
 uint32_t tup_read_key(struct tup *tup, const struct tup_read *read, uint32_t *out,
                       uint32_t out_max);
 
-/* Nothing but the row's absence can make tup_read() of these columns fail: 0; or 829, 880. */
+/* 0: nothing but the row's absence can make tup_read() of these columns fail. Or ERR_DATA_CORRUPT,
+ * ERR_READS_TOO_MANY. */
 uint32_t tup_read_check(const struct tup_frag *frag, const uint32_t *attr, uint32_t words);
 
 /* --- Programs, see docs/protocols/program.md. --- */
@@ -98,21 +100,21 @@ enum tup_program_end { TUP_PROGRAM_OK = 0, TUP_PROGRAM_STORED, TUP_PROGRAM_REFUS
 
 struct tup_program {
     struct tup_frag *frag;
-    uint32_t row; /* As in tup_read. */
+    uint32_t row; /* A row as in struct tup_read. */
     uint32_t transid1;
     uint32_t transid2;
     const uint32_t *words; /* Has passed tup_program_check(). */
-    uint32_t *out;         /* Pairs of what it stores; with out_max 0 it must not be able to. */
+    uint32_t *out;         /* Gets pairs of what it stores; with out_max 0 it must not store. */
     uint32_t out_max;
-    /* What came of it: */
-    uint32_t stored; /* Words in `out`. */
-    uint32_t steps;
-    enum tup_program_end end;
-    uint32_t code; /* REFUSED: with this one. */
+    uint32_t stored;          /* Result: words in `out`. */
+    uint32_t steps;           /* Result: instructions that were executed. */
+    enum tup_program_end end; /* Result: how it has ended. */
+    uint32_t code;            /* Result, REFUSED: the error with which it refuses. */
 };
 
-/* Runs it on the version of the row that the transaction sees; changes nothing. 0; or 626 no row,
- * 823, 840, 879, 886, 4314. */
+/* Runs it on the version of the row that the transaction sees; changes nothing. 0; or
+ * ERR_ROW_NOT_FOUND, ERR_TUP_TOO_MUCH_DATA, ERR_NULL_FOR_NOT_NULL_UPDATE, ERR_TUP_REQUEST_879
+ * (it computes with NULL), ERR_INSTRUCTION_LIMIT, ERR_VALUE_OUT_OF_RANGE. */
 uint32_t tup_program_run(struct tup *tup, struct tup_program *program);
 
 /* GCI (high half) of the row's committed version; 0 when it has none. */
@@ -126,7 +128,7 @@ struct tux_index *tup_frag_ordered(const struct tup_frag *frag, uint32_t id);
 /* --- Columns that are added while the table is used: docs/protocols/online.md. --- */
 
 /* Room for the last column of `def`, which has one more than the table and was checked; nobody can
- * name it yet. What an earlier call has made room for is replaced. 0 or 826. */
+ * name it yet. What an earlier call has made room for is replaced. 0 or ERR_TUP_TABLES. */
 uint32_t tup_column_prepare(struct tup *tup, uint32_t table, const struct table_def *def);
 /* The table has it, as its last one of so many. All rows that are there have NULL in it. */
 void tup_column_online(struct tup *tup, uint32_t table, uint32_t column_count);
@@ -147,7 +149,7 @@ void tup_index_state_set(struct tup *tup, uint32_t table, uint32_t id, enum tup_
 uint32_t tup_index_create(struct tup *tup, uint32_t table, const struct table_def *def,
                           uint32_t id);
 
-/* How far the building of one fragment's index has come: zeroed, the beginning. */
+/* How far the building of one fragment's index has come; zeroed: it begins. */
 struct tup_index_build {
     uint32_t begun;
     uint32_t page;
@@ -157,13 +159,14 @@ struct tup_index_build {
 
 /*
  * Looks at up to `slots` places of the fragment and adds the rows' entries to the index; *end: the
- * index has all of them. 0, or an error (902, 904): tup_index_drop_step() then.
+ * index has all of them. 0; or ERR_INDEX_MEMORY_ORDERED, ERR_INDEX_FRAGMENT_RECORDS, after which
+ * tup_index_drop_step() is called.
  */
 uint32_t tup_index_build_step(struct tup *tup, struct tup_frag *frag, uint32_t id,
                               struct tup_index_build *build, uint32_t slots, bool *end);
-/* Gives back a bounded part of the fragment's; true when nothing is left. */
+/* Gives back a bounded part of the fragment's index; true when nothing is left. */
 bool tup_index_drop_step(struct tup *tup, struct tup_frag *frag, uint32_t id);
-/* It has gone from all fragments: the table knows it no more. */
+/* The index has gone from all fragments: the table knows it no more. */
 void tup_index_forget(struct tup *tup, uint32_t table, uint32_t id);
 /* Rows that a build has to look at, nearly. */
 uint64_t tup_frag_rows(const struct tup_frag *frag);
@@ -171,16 +174,16 @@ uint64_t tup_frag_rows(const struct tup_frag *frag);
 /* --- Unique indexes: tables of their own, which TC maintains. See docs/protocols/unique_index.md.
  */
 
-/* How many the table has, whatever they fire. */
+/* How many unique indexes the table has, whatever they fire. */
 uint32_t tup_unique_count(const struct tup_frag *frag);
-/* Those of a table's creation fire for all; one that is added for nothing at first. */
+/* Indexes that are made with their table fire for all; one that is added, for nothing at first. */
 enum tup_unique_fires { UNIQUE_FIRES_NOTHING = 0, UNIQUE_FIRES_DELETES, UNIQUE_FIRES_ALL };
-/* The index with that table, as the definition has it. 0 or an error. */
+/* Adds the index whose table is `index_id`, as the definition has it. 0 or an error. */
 uint32_t tup_unique_add(struct tup *tup, uint32_t table, const struct table_def *def,
                         uint32_t index_id);
 void tup_unique_set(struct tup *tup, uint32_t table, uint32_t index_id,
                     enum tup_unique_fires fires);
-/* Numbers of others change. */
+/* Removes the index; the numbers of others change. */
 void tup_unique_remove(struct tup *tup, uint32_t table, uint32_t index_id);
 enum tup_unique_fires tup_unique_fires_of(const struct tup_frag *frag, uint32_t number,
                                           uint32_t *index_id);
@@ -199,9 +202,9 @@ bool tup_unique_equal(const struct tup_frag *frag, uint32_t number, const uint32
 
 struct tup_change_req {
     struct tup_frag *frag;
-    uint32_t row; /* From acc_find(), exclusively locked by this transaction; or ROW_NONE (insert,
-                     write). */
-    uint32_t wanted; /* New rows on a backup: the row id that the primary chose. Else ROW_NONE. */
+    uint32_t row;    /* Row id from acc_find(), exclusively locked by this transaction; or ROW_NONE
+                     (insert, write). */
+    uint32_t wanted; /* New rows on a backup: the row id that the primary chose; else ROW_NONE. */
     uint32_t hash;   /* Low half of key_hash(). */
     uint32_t transid1;
     uint32_t transid2;
@@ -213,26 +216,28 @@ struct tup_change_req {
 };
 
 struct tup_changed {
-    uint32_t change; /* One per row and transaction, counted: each operation commits or aborts it
-                        once. */
-    uint32_t row;    /* Of the new or the changed row: what goes to the backups. */
-    uint32_t lock;   /* New rows (row was ROW_NONE): the exclusive lock of this operation. Else
+    uint32_t change; /* The transaction's change of the row, which counts its operations: each
+                        commits or aborts it once. */
+    uint32_t row;    /* Row id of the new or the changed row, which goes to the backups. */
+    uint32_t lock;   /* New rows (row was ROW_NONE): the exclusive lock of this operation; else
                         REF_NONE. */
     bool inserted;   /* tup_write(): there was no row. */
 };
 
 /*
  * Columns that are not named take their default, else NULL. With a row: it must have been deleted
- * by the same transaction. Errors: 630 row exists; 827, 625, 633, 889 no room for the row; 899
- * `wanted` is taken; 1217, 921 no record; 839 NOT NULL column without value; 829 unknown column or
- * malformed pairs; 823 too much; 897 a key column whose value is not the key's; ERR_VALUE_* of
- * column_check().
+ * by the same transaction. Errors: ERR_ROW_EXISTS; ERR_NO_MEMORY_DATA, ERR_INDEX_MEMORY,
+ * ERR_INDEX_MEMORY_ORDERED, ERR_HASH_MAXIMUM, ERR_FIXED_REFERENCE_MAX (no room for the row);
+ * ERR_ROW_ID_TAKEN (`wanted` is taken); ERR_LQH_OPERATIONS, ERR_COPY_MEMORY (no record);
+ * ERR_NULL_FOR_NOT_NULL; ERR_DATA_CORRUPT (unknown column or malformed pairs);
+ * ERR_TUP_TOO_MUCH_DATA; ERR_KEY_UPDATE (a key column whose value is not the key's);
+ * ERR_KEY_LENGTH (a malformed key); ERR_VALUE_* of column_check().
  */
 uint32_t tup_insert(struct tup *tup, const struct tup_change_req *req, struct tup_changed *changed);
 
 /*
- * Changes the named columns. Errors as tup_insert(), and 626 no such row, 840 NULL for NOT NULL,
- * 897 any key column, 896 the row is damaged.
+ * Changes the named columns. Errors as tup_insert(), and ERR_ROW_NOT_FOUND,
+ * ERR_NULL_FOR_NOT_NULL_UPDATE, ERR_KEY_UPDATE (any key column), ERR_CHECKSUM (the row is damaged).
  */
 uint32_t tup_update(struct tup *tup, const struct tup_change_req *req, struct tup_changed *changed);
 
@@ -240,7 +245,7 @@ uint32_t tup_update(struct tup *tup, const struct tup_change_req *req, struct tu
  * tup_insert(). */
 uint32_t tup_write(struct tup *tup, const struct tup_change_req *req, struct tup_changed *changed);
 
-/* Errors: 626, 1217. `attr` is not looked at. */
+/* Errors: ERR_ROW_NOT_FOUND, ERR_LQH_OPERATIONS. `attr` is not looked at. */
 uint32_t tup_delete(struct tup *tup, const struct tup_change_req *req, struct tup_changed *changed);
 
 /*
@@ -271,7 +276,7 @@ enum tup_change_kind tup_change_kind_of(struct tup *tup, uint32_t change);
 struct tup_change_pairs {
     uint32_t row;
     uint32_t hash;
-    uint32_t words; /* Written to `out`. */
+    uint32_t words; /* Words written to `out`. */
 };
 enum tup_change_kind tup_change_pairs(struct tup *tup, uint32_t change, uint32_t *out,
                                       uint32_t out_max, struct tup_change_pairs *pairs);
@@ -283,24 +288,27 @@ uint32_t tup_change_words_max(const struct tup_frag *frag, uint32_t key_words, u
 
 struct tup_restore_req {
     struct tup_frag *frag;
-    const struct table_def *key_def; /* Of the table; key_def_make() is enough. */
-    uint32_t row;                    /* Any number. */
-    uint32_t gci;                    /* High half, of the version. */
+    const struct table_def *key_def; /* Definition of the table; key_def_make() is enough. */
+    uint32_t row;                    /* Row id; any number is safe. */
+    uint32_t gci;                    /* GCI (high half) of the version. */
     const uint32_t *attr; /* Pairs, unchecked; for tup_restore_put() all columns in table order. */
     uint32_t attr_words;
-    uint32_t hash; /* Of the key: from tup_restore_ahead(), else ignored. */
-    bool hashed;
+    uint32_t hash; /* Hash of the key, if `hashed`. */
+    bool hashed;   /* tup_restore_ahead() has set `hash`. */
 };
 
 /* tup_restore_put() of this row follows soon: asks the memory for its place in the index. */
 void tup_restore_ahead(struct tup_restore_req *req);
 
 /*
- * Each may be repeated. Errors, with nothing changed: 827, 625, 633 no room; 899 the table can have
- * no such row; all that a malformed or impossible value can give (829, 839, 840, 897, ERR_VALUE_*).
- * put: the row is there afterwards, as given, whatever was in its place. update: changes these
- * columns if there is a row. delete: there is no row afterwards. While restoring, two rows may have
- * one key until the log has been replayed.
+ * Each may be repeated. Errors, with nothing changed but that `put` may have removed a row with
+ * another key from the place: ERR_NO_MEMORY_DATA, ERR_INDEX_MEMORY, ERR_INDEX_MEMORY_ORDERED,
+ * ERR_HASH_MAXIMUM (no room); ERR_ROW_ID_TAKEN (the table can have no such row); what a malformed
+ * or impossible value can give (ERR_DATA_CORRUPT, ERR_TUP_TOO_MUCH_DATA, ERR_NULL_FOR_NOT_NULL,
+ * ERR_NULL_FOR_NOT_NULL_UPDATE, ERR_KEY_UPDATE, ERR_KEY_LENGTH, ERR_VALUE_*). put: the row is there
+ * afterwards, as given, whatever was in its place. update: changes these columns if there is a row.
+ * delete: there is no row afterwards. While restoring, two rows may have one key until the log has
+ * been replayed.
  */
 uint32_t tup_restore_put(struct tup *tup, const struct tup_restore_req *req);
 uint32_t tup_restore_update(struct tup *tup, const struct tup_restore_req *req);
@@ -310,22 +318,24 @@ uint32_t tup_restore_delete(struct tup *tup, const struct tup_restore_req *req);
  * all of a page, or those that have changed since the checkpoint before and the places of the
  * others. docs/protocols/checkpoint.md has the proof. --- */
 
-/* `which` 0..7: changed pages, and every eighth page beginning with that one. */
+/* What a checkpoint writes, `which` 0..7: changed pages, and all of every eighth page beginning
+ * with that one. TUP_CHECKPOINT_ALL: all pages. */
 #define TUP_CHECKPOINT_CLASSES 8u
 #define TUP_CHECKPOINT_ALL     255u
-#define TUP_KEPT_WORDS         64u /* More slots no page has. */
+#define TUP_KEPT_WORDS         64u /* Words of a bit per slot: no page has more slots. */
 
 struct tup_checkpoint {
     uint32_t which;
-    uint32_t pages; /* Numbers below this: those that existed at the beginning. */
+    uint32_t pages; /* Pages with numbers below this existed at the beginning. */
     uint32_t since; /* Versions put into rows since the checkpoint before have no older GCI. */
-    uint32_t next;
-    uint32_t page; /* The one being read. */
+    uint32_t next;  /* Number of the page that is looked at next. */
+    uint32_t page;  /* Number of the page being read. */
     uint32_t slot;
-    uint32_t looked; /* Slots looked at by the last call. */
-    bool delta;      /* Of the page only what has changed; behind its last row: */
-    uint32_t kept_words;
-    uint32_t kept[TUP_KEPT_WORDS]; /* A bit per slot whose row the files before have. */
+    uint32_t looked;     /* Slots that the last call has looked at. */
+    bool delta;          /* Only those rows of the page are written that have changed. */
+    uint32_t kept_words; /* `delta`: words of `kept`. */
+    /* `delta`, after the page's last row: a bit per slot whose row the files before have. */
+    uint32_t kept[TUP_KEPT_WORDS];
 };
 enum tup_checkpoint_step { TUP_CHECKPOINT_PAGE = 1, TUP_CHECKPOINT_LATER, TUP_CHECKPOINT_END };
 /*
@@ -354,26 +364,28 @@ enum tup_checkpoint_step tup_checkpoint_page(struct tup *tup, struct tup_frag *f
 struct tup_checkpoint_row {
     uint32_t slot;
     uint32_t gci;
-    uint32_t damaged; /* Its checksum is wrong. */
+    uint32_t damaged; /* 1: its checksum is wrong. */
 };
 uint32_t tup_checkpoint_row(struct tup *tup, const struct tup_frag *frag, struct tup_checkpoint *at,
                             uint32_t *out, uint32_t out_max, struct tup_checkpoint_row *found);
 
 /*
- * Restore. The kept slots of a delta page become wanted: `words` of bits. 0, 827, 899: no such
- * slots, or rows in them. tup_restore_put() fills one.
+ * For restoring: the kept slots of a delta page, `words` words of bits, become wanted, and
+ * tup_restore_put() fills them. 0, ERR_NO_MEMORY_DATA, or ERR_ROW_ID_TAKEN: there are no such
+ * slots, or they have rows.
  */
 uint32_t tup_checkpoint_want(struct tup_frag *frag, uint32_t page, const uint32_t *bits,
                              uint32_t words);
 bool tup_checkpoint_wants(const struct tup_frag *frag, uint32_t row); /* Any number is safe. */
-/* Wanted slots of the page; with `bits` only those with a bit. */
+/* Number of wanted slots of the page; with `bits`, of those with a bit. */
 uint32_t tup_checkpoint_wanted(const struct tup_frag *frag, uint32_t page, const uint32_t *bits,
                                uint32_t words);
 uint32_t tup_checkpoint_wanted_all(const struct tup_frag *frag);
 
 /* The pages below `pages` are as the files have them. */
 void tup_checkpoint_clear(struct tup_frag *frag, uint32_t pages);
-/* Marks the page; *first: it was not. 0, or 827: no memory for its mark, 899: no such page. */
+/* Marks the page; *first: it was not marked. 0, ERR_NO_MEMORY_DATA (for its mark), or
+ * ERR_ROW_ID_TAKEN: there can be no such page. */
 uint32_t tup_checkpoint_cover(struct tup_frag *frag, uint32_t page, bool *first);
 
 /* Newest GCI of all commits here, those that deleted rows included; 0 = none since the node
@@ -382,7 +394,8 @@ uint32_t tup_checkpoint_gci(const struct tup_frag *frag);
 
 /* --- Scanning in row id order. --- */
 
-/* Zeroed = start. Survives inserts, deletes and page reuse; rows added behind it are missed. */
+/* Where a scan is; zeroed: at the start. Survives inserts, deletes and page reuse; rows added
+ * behind it are missed. */
 struct tup_scan_position {
     uint32_t page;
     uint32_t slot;
@@ -398,7 +411,7 @@ uint32_t tup_scan_next(struct tup *tup, const struct tup_frag *frag,
                        struct tup_scan_position *position, uint32_t transid1, uint32_t transid2,
                        uint32_t *rows, uint32_t max, uint32_t budget, bool *end);
 
-/* The same for counting: how many rows, without their ids. */
+/* Does the same for counting: returns how many rows, without their ids. */
 uint32_t tup_scan_count(struct tup *tup, const struct tup_frag *frag,
                         struct tup_scan_position *position, uint32_t transid1, uint32_t transid2,
                         uint32_t budget, bool *end);
@@ -419,9 +432,9 @@ struct tup_copy_map {
     uint32_t gci;   /* 0: the other replica is empty, there is no map. */
     uint32_t pages; /* The other replica has pages below this. */
     uint32_t *words;
-    uint32_t used;
-    uint32_t rows;
-    uint32_t sum; /* Of their GCIs. */
+    uint32_t used; /* Words of the map so far. */
+    uint32_t rows; /* Rows that it has a bit for. */
+    uint32_t sum;  /* Sum of the GCIs of those rows. */
 };
 uint32_t tup_copy_map_words(const struct tup_frag *frag);
 
@@ -450,7 +463,7 @@ uint32_t tup_copy_row(const struct tup_frag *frag, uint32_t row, uint32_t *out, 
 struct tup_copy_old {
     struct tup_frag *frag;
     const struct table_def *key_def;
-    uint32_t gci; /* 0 = none is. */
+    uint32_t gci; /* The newest GCI of old rows; 0: no row is old. */
     struct tup_scan_position told;
 };
 
@@ -460,17 +473,18 @@ bool tup_copy_drop(struct tup *tup, const struct tup_copy_old *old, uint32_t row
 /* The places from old->told up to `to` have been told of with this map: what is old there and has
  * no bit is removed, and old->told moves to `to`. */
 struct tup_copy_swept {
-    uint32_t removed;
-    uint32_t rows; /* Old ones with a bit, */
-    uint32_t sum;  /* and the sum of their GCIs. */
+    uint32_t removed; /* Rows that were removed. */
+    uint32_t rows;    /* Old rows with a bit. */
+    uint32_t sum;     /* Sum of the GCIs of those rows. */
 };
-/* 0; 899: the map is none. */
+/* 0, or ERR_ROW_ID_TAKEN: the map is malformed. */
 uint32_t tup_copy_sweep(struct tup *tup, struct tup_copy_old *old,
                         const struct tup_scan_position *to, const uint32_t *map, uint32_t words,
                         struct tup_copy_swept *swept);
 
-/* As tup_restore_put() into a place that is free; an old row with the same key goes first. Errors
- * as there; 899 also when the place is taken, or the key stands in another place. */
+/* Does what tup_restore_put() does, into a place that is free; an old row with the same key goes
+ * first. Errors as there; ERR_ROW_ID_TAKEN also when the place is taken, or the key stands in
+ * another place. */
 uint32_t tup_copy_put(struct tup *tup, const struct tup_restore_req *req,
                       const struct tup_copy_old *old);
 
@@ -486,14 +500,14 @@ static inline bool tup_position_below(const struct tup_scan_position *a,
 /* --- Figures. --- */
 
 struct tup_frag_figures {
-    uint64_t rows;        /* Committed. */
-    uint64_t commits;     /* Changes of rows, since the fragment is here. */
-    uint32_t fixed_pages; /* Pages of 32 KB: fixed parts, */
-    uint32_t var_pages;   /* variable parts, */
-    uint32_t index_pages; /* hash index. */
-    uint32_t row_bytes;   /* Of the fixed part with header. */
-    uint64_t var_bytes;   /* In use. */
-    uint64_t rows_max;    /* How many the row id can address. */
+    uint64_t rows;        /* Committed rows. */
+    uint64_t commits;     /* Changes of rows that were committed since the fragment is here. */
+    uint32_t fixed_pages; /* Pages of 32 KB with fixed parts. */
+    uint32_t var_pages;   /* Pages of 32 KB with variable parts. */
+    uint32_t index_pages; /* Pages of 32 KB of the hash index. */
+    uint32_t row_bytes;   /* Bytes of a row's fixed part, with its head. */
+    uint64_t var_bytes;   /* Bytes of variable parts. */
+    uint64_t rows_max;    /* How many rows the row id can address. */
 };
 void tup_frag_figures_get(const struct tup_frag *frag, struct tup_frag_figures *figures);
 uint32_t tup_changes_open(const struct tup *tup);

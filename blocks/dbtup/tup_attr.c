@@ -105,7 +105,7 @@ uint32_t tup_attr_parse(struct tup *tup, const struct tup_frag *frag,
         if (error != 0) return error;
         at += 1u + words_of(size);
         const struct tup_column *column = &table->columns[id];
-        if (column->in_key) continue; /* It comes from the KEY section. */
+        if (column->in_key) continue; /* Its value comes from the KEY section. */
         column_seen(attr, column, id, value, size);
     }
     return use == ATTR_INSERT ? complete_row(attr, table, req) : 0;

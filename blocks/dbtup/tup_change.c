@@ -157,7 +157,7 @@ static void var_replace(struct tup_frag *frag, const struct tup_change *change,
     if (old != 0 && old != committed && old != var) tup_var_release(frag, old);
 }
 
-/* Insert after delete in one transaction. */
+/* An insert after a delete in one transaction. */
 static uint32_t insert_again(struct tup *tup, const struct tup_change_req *req,
                              struct tup_change *change, struct tup_row *row)
 {

@@ -101,7 +101,7 @@ void tup_check(struct block *block)
 {
     const struct tup *tup = (const struct tup *)(void *)block;
     uint32_t changes = 0;
-    if (tup->arena == NULL) return; /* Before READ_CONFIG_REQ. */
+    if (tup->arena == NULL) return; /* READ_CONFIG_REQ has not come. */
     for (const struct tup_frag *frag = pool_next(&tup->frags, 0); frag != NULL;
          frag = pool_next(&tup->frags, pool_index(frag->record.ref))) {
         frag_check(tup, frag);

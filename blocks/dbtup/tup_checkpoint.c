@@ -9,7 +9,7 @@
 #include "blocks/dbtup/tup_state.h"
 #include "values/errors.h"
 
-#define STEP_WORDS 64u /* Of marks looked at before others have their turn: 4096 pages. */
+#define STEP_WORDS 64u /* Words of marks that a call looks at: those of 4096 pages. */
 /* A delta page keeps at least one of so many rows, and more than its map costs: no row is shorter
  * in a file than so many words. */
 #define DELTA_SHARE     8u
@@ -82,7 +82,7 @@ void tup_checkpoint_begin(struct tup_frag *frag, struct tup_checkpoint *at, uint
     frag->gci_low = UINT32_MAX;
 }
 
-/* Nobody's version is older that was put into a row since the checkpoint before began. */
+/* The oldest GCI of versions that were put into rows since the checkpoint before began. */
 static uint32_t since(const struct tup_frag *frag, const struct tup_checkpoint *at)
 {
     return frag->gci_low < at->since ? frag->gci_low : at->since;
@@ -148,7 +148,7 @@ enum tup_checkpoint_step tup_checkpoint_page(struct tup *tup, struct tup_frag *f
             uint64_t *word = tup_marks_of(frag, number);
             bool marked = word != NULL && (*word >> (number & 63u) & 1u) != 0;
             if (!marked && page_dir_find(&frag->fixed, number) == NULL)
-                continue; /* Was empty at the last one too. */
+                continue; /* It was empty at the last one too. */
             if (marked)
                 *word &= ~(
                     1ull << (number & 63u)); /* Changes from now on are for the next checkpoint. */

@@ -5,7 +5,7 @@
 #include "values/errors.h"
 #include "values/key.h"
 
-#define PREFETCH_AHEAD 8u /* Slots. */
+#define PREFETCH_AHEAD 8u /* Slots that the memory is asked for ahead. */
 
 /* --- The source. --- */
 
@@ -112,7 +112,7 @@ bool tup_copy_drop(struct tup *tup, const struct tup_copy_old *old, uint32_t row
     return true;
 }
 
-/* Pages in order, none twice, and no bit behind the last slot. */
+/* Does the map have its pages in order, none twice, and no bit behind the last slot? */
 static bool map_good(const struct tup_frag *frag, const struct tup_scan_position *from,
                      const struct tup_scan_position *to, const uint32_t *map, uint32_t words)
 {
@@ -153,7 +153,7 @@ static void leaving_add(struct tup *tup, const struct tup_copy_old *old, struct 
     if (leaving->count == LEAVING_MAX) leaving_drop(tup, old->frag, leaving);
 }
 
-/* The slots first..last-1 of a page. */
+/* Sweeps the slots first..last-1 of a page. */
 static void sweep_page(struct tup *tup, struct tup_copy_old *old, uint32_t number, uint32_t first,
                        uint32_t last, const uint32_t *bits, struct tup_copy_swept *swept)
 {
@@ -171,7 +171,7 @@ static void sweep_page(struct tup *tup, struct tup_copy_old *old, uint32_t numbe
         }
         leaving_add(tup, old, &leaving, number << table->slot_bits | slot);
         swept->removed++;
-        page = page_dir_find(&old->frag->fixed, number); /* Perhaps those were its last rows. */
+        page = page_dir_find(&old->frag->fixed, number); /* It may have lost its last rows. */
     }
     leaving_drop(tup, old->frag, &leaving);
 }

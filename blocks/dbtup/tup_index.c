@@ -63,7 +63,7 @@ bool tup_indexes_create(struct tup *tup, struct tup_frag *frag)
         struct tux_index *index =
             tux_index_create(tup->tux, frag, tup_index_columns(of), frag->ordered);
         if (index == NULL) {
-            while (!tup_indexes_drop_step(tup, frag)) /* They are empty. */
+            while (!tup_indexes_drop_step(tup, frag)) /* All indexes are empty. */
                 continue;
             return false;
         }

@@ -104,7 +104,8 @@ uint64_t tup_frag_rows(const struct tup_frag *frag)
 
 /* --- Building. --- */
 
-/* The entries of a row, and moves the border over it. 902: as if it had not been looked at. */
+/* Adds the entries of a row, and moves the border over it. After ERR_INDEX_MEMORY_ORDERED it is as
+ * if the row had not been looked at. */
 static uint32_t row_add(struct tup *tup, const struct tup_frag *frag, struct tux_index *index,
                         uint32_t row_id)
 {
@@ -122,7 +123,7 @@ static uint32_t row_add(struct tup *tup, const struct tup_frag *frag, struct tux
     return 0;
 }
 
-/* Up to *slots places of the page where the build is; a missing page counts as one. */
+/* Adds up to *slots places of the page where the build is; a missing page counts as one. */
 static uint32_t page_add(struct tup *tup, const struct tup_frag *frag, struct tux_index *index,
                          struct tup_index_build *build, uint32_t *slots)
 {

@@ -17,7 +17,7 @@
 
 uint32_t tup_need_loose(uint32_t size)
 {
-    uint32_t bytes = size + 4u; /* Its directory entry. */
+    uint32_t bytes = size + 4u; /* It has a directory entry. */
     if (bytes >= VAR_ROOM / 2u) return VAR_ROOM;
     return bytes + 2u * bytes * bytes / VAR_ROOM;
 }
@@ -41,7 +41,7 @@ static void tell(struct tup_frag *frag, enum arena_owed kind, uint32_t owed)
     *told = owed;
 }
 
-/* As if there were so many pages. */
+/* Tells the arena what is owed when there are so many pages. */
 static void tell_for(struct tup_frag *frag, uint32_t fixed_pages, uint32_t var_pages)
 {
     const struct tup_need *need = &frag->need;

@@ -14,12 +14,12 @@ __extension__ typedef __int128 wide; /* Holds every number of a column, and sums
 #define NUMBER_MIN (-((wide)1 << 63))
 #define NUMBER_MAX (((wide)1 << 64) - 1)
 
-/* Not zeroed: most programs on many rows use no register. */
+/* What a running program has. It is not zeroed: most programs on many rows use no register. */
 struct machine {
     const struct tup_frag *frag;
     const uint8_t *image;
     struct tup_program *program;
-    uint32_t budget; /* Steps left. */
+    uint32_t budget; /* Steps that are left. */
     uint32_t at;     /* Word of the next instruction. */
     uint32_t known;  /* Registers that are not NULL, a bit each; the others' values mean nothing. */
     wide reg[PROGRAM_REGISTERS];
@@ -272,7 +272,7 @@ static inline void branch(struct machine *machine, const uint32_t *words, uint32
 
 /* --- Running. --- */
 
-enum { GOES_ON = 0, HAS_ENDED = 1 }; /* Of one instruction; else an error, which are larger. */
+enum { GOES_ON = 0, HAS_ENDED = 1 }; /* Result of an instruction; errors are larger. */
 
 static uint32_t end(struct machine *machine, enum tup_program_end how, uint32_t code)
 {

@@ -89,7 +89,7 @@ static uint32_t read_all(const struct tup_frag *frag, const uint8_t *image, stru
     return 0;
 }
 
-/* What is no column but belongs to the row. */
+/* Writes what is no column but belongs to the row. */
 static uint32_t put_pseudo(const struct tup *tup, const struct tup_read *read, uint32_t id,
                            struct read_out *out)
 {

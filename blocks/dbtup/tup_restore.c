@@ -5,7 +5,7 @@
 #include "values/errors.h"
 #include "values/key.h"
 
-/* The key columns of all columns in table order, as a KEY section. */
+/* Collects the key columns out of all columns in table order, as a KEY section. */
 uint32_t tup_key_collect(const struct tup_table *table, const struct tup_restore_req *req,
                          struct tup_restore_key *key)
 {
@@ -156,7 +156,7 @@ uint32_t tup_restore_put(struct tup *tup, const struct tup_restore_req *req)
     }
     uint32_t hash = req->hashed ? req->hash : (uint32_t)key_hash(req->key_def, key.word, key.words);
     if (row != NULL) {
-        jam(); /* Of a later time than the log that is being replayed. */
+        jam(); /* The row is of a later time than the log that is being replayed. */
         row_drop(tup, req);
     }
     return tup_row_add(tup, req, &parsed, hash);

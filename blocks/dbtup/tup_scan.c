@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtup/tup_state.h"
 
-#define PREFETCH_AHEAD 8u /* Slots. */
+#define PREFETCH_AHEAD 8u /* Slots that the memory is asked for ahead. */
 
-/* What the two kinds of scan share: `rows` is NULL for counting. */
+/* The part that both kinds of scan share; `rows` is NULL for counting. */
 static uint32_t scan(const struct tup *tup, const struct tup_frag *frag,
                      struct tup_scan_position *position, const uint32_t transid[2], uint32_t *rows,
                      uint32_t max, uint32_t budget, bool *end)

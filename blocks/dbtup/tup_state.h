@@ -36,7 +36,7 @@ struct tup_row {
     uint32_t lock; /* DBACC's: first lock record of the row. */
     uint32_t gci;  /* Epoch of the committed version; while ROW_CHANGED: reference of the change. */
     uint16_t bits; /* enum row_bits */
-    uint16_t checksum; /* Of the committed version. */
+    uint16_t checksum; /* Checksum of the committed version. */
 };
 #define ROW_HEAD 12u
 static_assert(sizeof(struct tup_row) == ROW_HEAD, "a row's head has no padding");
@@ -52,8 +52,8 @@ enum row_bits {
 
 struct fixed_page {
     uint32_t number;
-    uint32_t used;       /* Slots. */
-    uint32_t free_first; /* Slot, or SLOT_END. */
+    uint32_t used;       /* Slots in use. */
+    uint32_t free_first; /* The first free slot, or SLOT_END. */
     uint32_t next;       /* List of pages with free slots: 1 + number, 0 = none. */
     uint32_t prev;
     uint32_t wanted; /* Slots with ROW_WANTED; they are in use. */
@@ -102,21 +102,21 @@ struct tup_column {
     uint8_t plain; /* Any bytes of the right size are a value. */
     uint8_t bytewise;
     uint8_t nullable;
-    uint16_t size;      /* Fixed: of the value. Variable: longest. */
-    uint16_t offset;    /* Fixed: from the row's start. */
-    uint16_t null_byte; /* From the row's start. */
-    uint8_t null_mask;  /* 0 of one that was added: it is NULL when it takes nothing. */
+    uint16_t size;      /* Bytes of the value, or of the longest one (VAR). */
+    uint16_t offset;    /* Place of the value from the row's start; not VAR. */
+    uint16_t null_byte; /* Place of its null bit from the row's start. */
+    uint8_t null_mask;  /* 0: it has no null bit; an added one is NULL when it takes nothing. */
     uint8_t in_key;
     uint16_t var_index;
-    uint8_t integer; /* One of the integer types, */
-    uint8_t sign;    /* with negative numbers. */
+    uint8_t integer; /* 1: an integer type. */
+    uint8_t sign;    /* 1: an integer type with negative numbers. */
     struct column_format format;
 };
 
 #define SEEN_WORDS (TABLE_COLUMNS_MAX / 64u)
 
 struct tup_unique {
-    uint32_t table_id; /* The index's. */
+    uint32_t table_id; /* Table of the index. */
     uint32_t fires;    /* enum tup_unique_fires */
     uint16_t count;
     uint16_t column[INDEX_COLUMNS_MAX];
@@ -127,23 +127,23 @@ struct tup_table {
     uint32_t table_id;
     uint32_t column_count;
     /* Layout. */
-    uint32_t data_size; /* Bytes in use of a slot. */
+    uint32_t data_size; /* Bytes of a slot that are used. */
     uint32_t row_size;  /* Bytes of a slot. */
-    uint32_t slots;     /* Per page. */
+    uint32_t slots;     /* Slots of a page. */
     uint32_t slot_bits;
     uint32_t pages_max;
     uint32_t null_bytes;
-    uint32_t var_offset; /* Of the reference. */
-    uint32_t var_count;
-    uint32_t checksum; /* Rows carry one. */
+    uint32_t var_offset; /* Place of the variable part's reference from the row's start. */
+    uint32_t var_count;  /* Number of variable columns. */
+    uint32_t checksum;   /* 1: rows carry a checksum. */
     /* Keys. */
     uint32_t key_count;
-    uint32_t key_fixed;  /* Key columns are fixed and compare by bytes. */
-    uint32_t key_single; /* And there is only one: its size. */
+    uint32_t key_fixed;  /* 1: all key columns are fixed and compare by bytes. */
+    uint32_t key_single; /* key_fixed with only one key column: its bytes; else 0. */
     uint16_t key_columns[TABLE_KEY_COLUMNS_MAX];
-    /* Of one block of memory: */
-    struct tup_column *columns; /* Perhaps one more, which is to be added. */
-    uint8_t *default_row;       /* What a new row is before its columns are set. */
+    /* Columns and defaults, each in one piece of `descriptors`. */
+    struct tup_column *columns; /* Perhaps one more than column_count, which is to be added. */
+    uint8_t *default_row;       /* A new row before its columns are set. */
     uint8_t *default_var;       /* Variable part of such a row; NULL when no default is variable. */
     uint32_t default_var_size;
     uint32_t columns_size;
@@ -154,21 +154,21 @@ struct tup_table {
     uint64_t defaulted[SEEN_WORDS]; /* Columns whose default is not NULL. */
     uint32_t frag;                  /* First fragment, linked by tup_frag.next. */
     uint64_t indexed[SEEN_WORDS];   /* Columns that stand in an ordered index. */
-    struct tup_index *index;        /* The first one. */
-    /* Unique indexes: their columns. The entries are TC's. */
+    struct tup_index *index;        /* The first of its ordered indexes. */
+    /* Columns of its unique indexes, whose entries are TC's. */
     struct tup_unique *uniques;
     uint32_t unique_count;
-    uint32_t uniques_room; /* Of how many the memory is. */
+    uint32_t uniques_room; /* Number of unique indexes that `uniques` has room for. */
     uint32_t uniques_ref;
 };
 
 /* What is known of an ordered index; its struct tux_columns stand behind it. */
 struct tup_index {
     struct tup_index *next;
-    uint32_t id;    /* In the definition. */
+    uint32_t id;    /* Id of the index in the definition. */
     uint32_t state; /* enum tup_index_state */
-    uint32_t ref;   /* In the descriptors, with its size. */
-    uint32_t size;
+    uint32_t ref;   /* Reference of this in `descriptors`. */
+    uint32_t size;  /* Bytes of this, with its struct tux_columns. */
 };
 
 static inline struct tux_columns *tup_index_columns(const struct tup_index *index)
@@ -177,8 +177,8 @@ static inline struct tux_columns *tup_index_columns(const struct tup_index *inde
 }
 
 /* Marks of pages that have changed since a checkpoint: a bit per page number. */
-#define MARKS_INLINE 128u /* Numbers below this in the fragment itself: 4 MB of rows. */
-/* Those of the other numbers are in pages made when they are first needed. */
+#define MARKS_INLINE 128u /* Marks in the fragment itself: 4 MB of rows. */
+/* Marks in a page; such pages are made when they are first needed. */
 #define MARKS_PER_PAGE (PAGE_SIZE_BYTES * 8u)
 #define MARK_PAGES     (PAGE_DIR_MAX / MARKS_PER_PAGE)
 
@@ -188,15 +188,15 @@ static inline struct tux_columns *tup_index_columns(const struct tup_index *inde
  * variable parts in another order.
  */
 struct tup_need {
-    uint32_t fixed;      /* Most pages since the last usable round of checkpoints began, */
-    uint32_t var;        /* of variable parts, packed as badly as can be. */
-    uint32_t fixed_next; /* The same since round `round` began. */
-    uint32_t var_next;
-    uint32_t fixed_seen; /* Now. */
-    uint32_t var_seen;
-    uint32_t round;                  /* Which `fixed_next` and `var_next` are of. */
-    uint64_t var_loose;              /* Bytes of all variable parts, packed as badly as can be. */
-    uint32_t owed[ARENA_OWED_KINDS]; /* As the arena has been told. */
+    uint32_t fixed;      /* Most pages of rows since the last usable round of checkpoints began. */
+    uint32_t var;        /* Most pages of variable parts since then, packed as badly as can be. */
+    uint32_t fixed_next; /* Most pages of rows since round `round` began. */
+    uint32_t var_next;   /* Most pages of variable parts since then, packed as badly as can be. */
+    uint32_t fixed_seen; /* Pages of rows at the last look. */
+    uint32_t var_seen;   /* Pages of variable parts at the last look, packed as badly as can be. */
+    uint32_t round;      /* The round since which fixed_next and var_next count. */
+    uint64_t var_loose;  /* Bytes of all variable parts, packed as badly as can be. */
+    uint32_t owed[ARENA_OWED_KINDS]; /* Pages that the arena was last told are owed. */
 };
 
 struct tup_frag {
@@ -204,23 +204,23 @@ struct tup_frag {
     struct tup *tup;
     struct tup_table *table;   /* Lives longer than this. */
     struct acc_frag *index;    /* Lives exactly as long as this. */
-    struct tux_index *ordered; /* Chain; NULL without indexes. */
-    struct tux_index *going;   /* Of an index that is being dropped: not in the chain any more. */
+    struct tux_index *ordered; /* Chain of its ordered indexes; NULL without any. */
+    struct tux_index *going; /* An index that is being dropped, and has left the chain; or NULL. */
     uint32_t fragment_id;
-    uint32_t next;
+    uint32_t next; /* The table's next fragment. */
     struct page_dir fixed;
     uint32_t free_page; /* First page with free slots: 1 + number. */
     struct page_dir var;
-    uint32_t var_list[VAR_CLASSES]; /* 1 + number. */
-    uint64_t var_bytes;
-    uint64_t rows;       /* Committed. */
-    uint64_t commits;    /* Changes of rows, since the fragment is here. */
-    uint32_t changes;    /* Open. */
-    uint32_t dropping;   /* In steps; rows and index do not agree any more. */
-    uint32_t index_gone; /* Being dropped: the index has been. */
-    uint32_t gci_newest; /* Of all that was committed here. */
-    uint32_t gci_low;    /* Of all versions put into rows since the last checkpoint began. */
-    uint32_t wanted;     /* Slots of all pages. */
+    uint32_t var_list[VAR_CLASSES]; /* First page of each class: 1 + number, 0 = none. */
+    uint64_t var_bytes;             /* Bytes of variable parts. */
+    uint64_t rows;                  /* Committed rows. */
+    uint64_t commits;    /* Changes of rows that were committed since the fragment is here. */
+    uint32_t changes;    /* Open changes. */
+    uint32_t dropping;   /* 1: it is dropped in steps; rows and index do not agree any more. */
+    uint32_t index_gone; /* `dropping`: the index has been dropped. */
+    uint32_t gci_newest; /* Newest GCI of what was committed or copied to here; 0: none was. */
+    uint32_t gci_low;    /* Oldest GCI of versions put into rows since a checkpoint began. */
+    uint32_t wanted;     /* Slots of all pages with ROW_WANTED. */
     struct tup_need need;
     uint64_t marks_inline[MARKS_INLINE / 64u];
     uint64_t *marks[MARK_PAGES];
@@ -248,11 +248,11 @@ struct tup_change {
     uint32_t frag;
     uint32_t row;
     uint32_t hash;
-    uint32_t gci;        /* Of the committed version. */
-    uint32_t operations; /* That have to commit or abort yet. */
-    uint8_t existed;
+    uint32_t gci;        /* GCI of the committed version. */
+    uint32_t operations; /* Operations that have to commit or abort yet. */
+    uint8_t existed;     /* See the table above. */
     uint8_t exists;
-    uint8_t done; /* Committed or aborted; waits for the other operations. */
+    uint8_t done; /* 1: committed or aborted; it waits for the other operations. */
     uint8_t has_copy;
     uint32_t copy; /* Heap reference when the row does not fit in `inline_copy`. */
     uint32_t unused;
@@ -263,11 +263,11 @@ struct tup_change {
 struct tup_attr {
     const uint32_t *words;
     uint32_t size;
-    uint32_t var_seen; /* Names a variable column. */
+    uint32_t var_seen; /* 1: it names a variable column. */
     uint64_t seen[SEEN_WORDS];
-    const uint8_t
-        *var_at[TABLE_COLUMNS_MAX];       /* New values of variable columns; valid where `seen`. */
-    uint16_t var_size[TABLE_COLUMNS_MAX]; /* 0 = NULL. */
+    /* New values of variable columns, valid where `seen`; of size 0: NULL. */
+    const uint8_t *var_at[TABLE_COLUMNS_MAX];
+    uint16_t var_size[TABLE_COLUMNS_MAX];
 };
 
 struct tup {
@@ -278,12 +278,12 @@ struct tup {
     struct pool tables;
     struct pool frags;
     struct pool changes;
-    struct tup_heap copies;      /* Of rows too large for the change record. */
-    struct tup_heap descriptors; /* Columns and defaults. */
+    struct tup_heap copies;      /* Copies of rows that are too large for the change record. */
+    struct tup_heap descriptors; /* Columns, defaults and indexes of tables. */
     bool checkpoints;            /* Changed pages are marked. */
     uint32_t round;              /* Counts the rounds of checkpoints that have begun. */
-    uint8_t *scratch;            /* A page, for compaction. */
-    struct tup_attr attr;        /* Of the request being executed. */
+    uint8_t *scratch;            /* A page for compaction. */
+    struct tup_attr attr;        /* ATTRINFO of the request being executed. */
 };
 
 struct tup_limits {
@@ -300,10 +300,11 @@ void tup_check(struct block *block);
 
 /* --- tup_fixed.c: slots. --- */
 
-/* Takes a free slot, or exactly `wanted`. 0, 827, 889, 899. Its bits are 0, its lock word too. */
+/* Takes a free slot, or exactly `wanted`; its bits are 0, its lock word is REF_NONE. 0,
+ * ERR_NO_MEMORY_DATA, ERR_FIXED_REFERENCE_MAX, ERR_ROW_ID_TAKEN. */
 uint32_t tup_slot_take(struct tup_frag *frag, uint32_t wanted, uint32_t *row);
 void tup_slot_free(struct tup_frag *frag, uint32_t row);
-/* Takes a free slot for a row that an older file has. 0, 827, 899. */
+/* Takes a free slot for a row that an older file has. 0, ERR_NO_MEMORY_DATA, ERR_ROW_ID_TAKEN. */
 uint32_t tup_slot_want(struct tup_frag *frag, uint32_t row);
 /* The slot is wanted: it is not any more, and the caller's. Any number is safe. */
 bool tup_slot_unwant(struct tup_frag *frag, uint32_t row);
@@ -313,15 +314,15 @@ void tup_fixed_check(const struct tup_frag *frag);
 
 bool tup_marks_reserve(
     struct tup_frag *frag,
-    uint32_t number); /* Room for the mark of a new page; false without memory. */
+    uint32_t number); /* Makes room for the mark of a new page; false without memory. */
 void tup_marks_drop(struct tup_frag *frag);
 
 /* --- tup_need.c: what a restart needs and is not in use. --- */
 
-/* Before a page is asked for: what is owed of this kind may be it. */
+/* Called before a page is asked for: what is owed of this kind may be it. */
 void tup_need_fixed_ahead(struct tup_frag *frag);
 void tup_need_var_ahead(struct tup_frag *frag);
-/* After each page that came, went, or was refused, and each variable part. */
+/* Called after each page that came, went, or was refused, and each variable part. */
 void tup_need_tell(struct tup_frag *frag);
 /* The bytes that a variable part counts for. */
 uint32_t tup_need_loose(uint32_t size);
@@ -331,7 +332,7 @@ void tup_need_check(const struct tup_frag *frag);
 
 /* --- tup_var.c: variable parts. --- */
 
-/* 0 without memory. Other variable parts of the page may move. */
+/* The reference of a new part; 0: there is no memory. Other variable parts of the page may move. */
 uint32_t tup_var_seize(struct tup_frag *frag, uint32_t size);
 void tup_var_release(struct tup_frag *frag, uint32_t ref);
 uint8_t *tup_var_get(const struct tup_frag *frag, uint32_t ref, uint32_t *size);
@@ -341,7 +342,7 @@ struct tup_table *tup_table_get(const struct tup *tup, uint32_t ref);
 
 /* --- tup_index.c: ordered indexes follow the rows. See docs/protocols/index.md. --- */
 
-/* What the definition says of them; false without memory. */
+/* Takes the indexes from the definition; false without memory. */
 bool tup_uniques_define(struct tup *tup, struct tup_table *table, const struct table_def *def);
 void tup_uniques_drop(struct tup *tup, const struct tup_table *table);
 bool tup_indexes_define(struct tup *tup, struct tup_table *table, const struct table_def *def);
@@ -349,9 +350,9 @@ void tup_indexes_forget(struct tup *tup, struct tup_table *table);
 /* Has the change's copy an entry of its own in the index? */
 bool tup_copy_has_entry(const struct tup *tup, const struct tup_frag *frag,
                         const struct tup_change *change, const struct tux_index *index);
-/* The fragment's, all or none; false without records. */
+/* Makes the fragment's ordered indexes, all or none; false without records. */
 bool tup_indexes_create(struct tup *tup, struct tup_frag *frag);
-/* True when none is left. */
+/* Gives back a bounded part of them; true when none is left. */
 bool tup_indexes_drop_step(struct tup *tup, struct tup_frag *frag);
 
 /* Room for one entry more in each, until the trim; false without memory. */
@@ -365,7 +366,8 @@ static inline void tup_index_trim(struct tup *tup, const struct tup_frag *frag)
 }
 /* Do the parsed values touch a key? */
 bool tup_index_touched(const struct tup *tup, const struct tup_table *table);
-/* The image that this row has, or got just now; reserved, and trimmed by the addition. */
+/* The entries of the image that this row has, or got just now. An addition was reserved, and
+ * trims. */
 void tup_index_add(struct tup *tup, struct tup_frag *frag, uint32_t row);
 void tup_index_remove(struct tup *tup, struct tup_frag *frag, uint32_t row);
 /* Around each change of the version that `change` makes; leave is followed by enter, which is
@@ -379,20 +381,17 @@ void tup_index_check(const struct tup *tup, const struct tup_frag *frag);
 
 /* --- tup_index_build.c: indexes come and go. --- */
 
-/* Of the table's indexes; false without memory. */
+/* Adds one to the table's indexes; false without memory. */
 bool tup_index_define(struct tup *tup, struct tup_table *table, const struct table_def *def,
                       const struct table_index *index, enum tup_index_state state);
 struct tup_index *tup_index_find(const struct tup_table *table, uint32_t id);
-/* That of the fragment; NULL: not made yet, or gone. */
+/* The fragment's part of the index; NULL: it is not made yet, or gone. */
 struct tux_index *tup_index_of_frag(const struct tup_frag *frag, const struct tup_index *index);
 
 /* --- tup_attr.c: checking and applying values. --- */
 
-enum attr_use {
-    ATTR_INSERT,
-    ATTR_UPDATE,
-    ATTR_WRITE
-}; /* ATTR_WRITE: an update that may repeat the key. */
+/* ATTR_WRITE: an update that may repeat the key. */
+enum attr_use { ATTR_INSERT, ATTR_UPDATE, ATTR_WRITE };
 
 /* Checks pairs into tup->attr. 0 or an error. */
 uint32_t tup_attr_parse(struct tup *tup, const struct tup_frag *frag,
@@ -431,7 +430,7 @@ bool tup_pairs_changed(const struct tup_frag *frag, const uint8_t *from, const u
 
 /* --- tup_restore.c, for tup_copy.c too. --- */
 
-/* With every column's padding. */
+/* Words of the longest key, with every column's padding. */
 #define TUP_KEY_WORDS_MAX (TABLE_KEY_BYTES_MAX / 4u + 2u * TABLE_KEY_COLUMNS_MAX)
 
 struct tup_restore_key {
@@ -439,17 +438,18 @@ struct tup_restore_key {
     uint32_t word[TUP_KEY_WORDS_MAX];
 };
 
-/* The key columns of all columns in table order, as a KEY section. */
+/* Collects the key columns out of all columns in table order, as a KEY section. */
 uint32_t tup_key_collect(const struct tup_table *table, const struct tup_restore_req *req,
                          struct tup_restore_key *key);
-/* What tup_attr_parse() takes of it. */
+/* The parts of it that tup_attr_parse() takes. */
 struct tup_change_req tup_restore_change(const struct tup_restore_req *req);
-/* Of the key of the row in this place: low half of key_hash(). */
+/* Hash of the key of the row in this place: low half of key_hash(). */
 uint32_t tup_row_hash(struct tup *tup, struct tup_frag *frag, const struct table_def *key_def,
                       uint32_t row_id);
 /* Removes a committed row that nobody has locked; `hash` is that of its key. */
 void tup_row_drop(struct tup *tup, struct tup_frag *frag, uint32_t row_id, uint32_t hash);
-/* Puts a row into a free place; `parsed` has gone through tup_attr_parse(). 0, 827, 833, 625. */
+/* Puts a row into a free place; `parsed` has gone through tup_attr_parse(). 0, ERR_NO_MEMORY_DATA,
+ * ERR_ROW_ID_TAKEN, ERR_INDEX_MEMORY, ERR_INDEX_MEMORY_ORDERED, ERR_HASH_MAXIMUM. */
 uint32_t tup_row_add(struct tup *tup, const struct tup_restore_req *req,
                      const struct tup_change_req *parsed, uint32_t hash);
 

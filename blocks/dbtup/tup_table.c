@@ -3,7 +3,7 @@
 #include "blocks/dbtup/tup_state.h"
 #include "values/errors.h"
 
-#define DROP_PAGES 32u /* Given back per step: some microseconds. */
+#define DROP_PAGES 32u /* Pages that a step gives back, in some microseconds. */
 
 /* Any bytes are a value, if there are enough of them. */
 static bool any_bytes(const struct column_format *format)
@@ -71,7 +71,7 @@ static void layout(struct tup_table *table, const struct table_def *def)
     while (1u << table->slot_bits < table->slots)
         table->slot_bits++;
     uint32_t pages =
-        UINT32_MAX >> table->slot_bits; /* One less than there are: ROW_NONE is no row id. */
+        UINT32_MAX >> table->slot_bits; /* The last page is left out: ROW_NONE is no row id. */
     table->pages_max = pages < PAGE_DIR_MAX - 1u ? pages : PAGE_DIR_MAX - 1u;
 }
 
@@ -111,7 +111,7 @@ static void defaults_init(struct tup_table *table, const struct table_def *def)
             value = table_column_default(def, &def->columns[i], &size);
             table->defaulted[i / 64u] |= 1ull << i % 64u;
         } else if (column->nullable) {
-            table->default_row[column->null_byte] |= column->null_mask; /* 0 of those added. */
+            table->default_row[column->null_byte] |= column->null_mask; /* Added ones: 0. */
         } else if (!column->in_key) {
             table->required[i / 64u] |= 1ull << i % 64u;
         }

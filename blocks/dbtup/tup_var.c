@@ -12,7 +12,7 @@
  */
 #include "blocks/dbtup/tup_state.h"
 
-#define VAR_TRIES 4u /* Pages of the class below looked at before a larger class is taken. */
+#define VAR_TRIES 4u /* Pages of a class that are looked at before a larger one is. */
 
 static struct var_page *page_at(const struct tup_frag *frag, uint32_t number)
 {
@@ -114,15 +114,15 @@ static void gap_widen(struct var_page *page)
 
 /* --- A page for a part. --- */
 
-/* Without moving what is there. */
+/* Does the part fit without moving what is there? */
 static bool fits_as_it_is(struct var_page *page, uint32_t size)
 {
     if (directory_start(page) - page->gap >= need_of(page, size)) return true;
     return page->free_entry != 0 && hole_find(page, size) != NULL;
 }
 
-/* The first page of a list that takes the part as it is. *loose: of all that would have to be
- * compacted the one that gains most. */
+/* The first page of a list that takes the part as it is. *loose: the page that gains most among
+ * those that would have to be compacted. */
 static struct var_page *list_find(const struct tup_frag *frag, uint32_t class, uint32_t size,
                                   struct var_page **loose)
 {
@@ -143,7 +143,7 @@ static struct var_page *page_find(const struct tup_frag *frag, uint32_t size)
     uint32_t class = 0;
     while (class < VAR_CLASSES && 64u << class < size + 4u)
         class ++;
-    /* Of the class below, some pages fit: they are the better filled ones. */
+    /* Some pages of the class below fit: they are the better filled ones. */
     if (class > 0) class --;
     for (; class < VAR_CLASSES; class ++) {
         struct var_page *page = list_find(frag, class, size, &loose);
@@ -172,7 +172,7 @@ static void page_compact(const struct tup_frag *frag, struct var_page *page)
     ndbrequire(directory_start(page) - page->gap == page->free_bytes);
 }
 
-/* Where in the page the part is put. */
+/* Finds the place in the page where the part is put. */
 static uint32_t place_take(struct tup_frag *frag, struct var_page *page, uint32_t size)
 {
     uint32_t *hole = page->free_entry == 0 ? NULL : hole_find(page, size);
