@@ -9,7 +9,7 @@ static void tux_exec_READ_CONFIG_REQ(struct block *block, const struct signal *s
     const struct read_config_req *req = SIG_PAYLOAD(sig, read_config_req);
     const struct node_config *config = block_config(block);
     jam();
-    /* As many as there can be fragments; memory is taken when needed. */
+    /* There can be as many indexes as fragments; memory is taken when needed. */
     tux_init((struct tux *)(void *)block, block_arena(block), config->tables_max * 256u);
     struct read_config_conf conf = {.sender_data = req->sender_data};
     sig_send(block, sig->sender, GSN_READ_CONFIG_CONF, PRIO_B, &conf);

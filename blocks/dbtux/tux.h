@@ -14,7 +14,7 @@
  * index.md). An entry is a row id and the digest of its key; values stay in the row.
  */
 struct tux;
-struct tux_index; /* Of one fragment. */
+struct tux_index; /* An index of one fragment. */
 struct tup_frag;
 
 struct block *tux_create(struct thread *thread, uint32_t instance);
@@ -25,8 +25,8 @@ struct block *tux_create(struct thread *thread, uint32_t instance);
 struct tux_column {
     uint16_t id;
     uint8_t nullable;
-    uint8_t bits;  /* Of its prefix. */
-    uint8_t exact; /* Equal prefixes mean equal values. */
+    uint8_t bits;  /* Bits of its prefix: column_sort_prefix(). */
+    uint8_t exact; /* 1: equal prefixes mean equal values. */
     uint8_t unused[3];
     struct column_format format;
 };
@@ -34,7 +34,7 @@ struct tux_column {
 /* What is indexed; belongs to the table, and lives longer than its indexes. */
 struct tux_columns {
     uint32_t count;
-    uint32_t exact; /* Equal digests mean equal keys. */
+    uint32_t exact; /* 1: equal digests mean equal keys. */
     struct tux_column column[];
 };
 
@@ -66,14 +66,14 @@ uint64_t tux_border(const struct tux_index *index);
 bool tux_index_drop_step(struct tux *tux, struct tux_index *index);
 
 /* Room for one tux_add() to each index of the chain, until tux_trim(). False: there is no memory
- * (error 902), and nothing has changed. */
+ * (ERR_INDEX_MEMORY_ORDERED), and nothing has changed. */
 bool tux_reserve(struct tux *tux, struct tux_index *first);
-/* The same for two tux_add() to this index only. */
+/* Makes room for two tux_add() to this index only. */
 bool tux_reserve_build(struct tux *tux, struct tux_index *index);
 /* Ends a reservation, whether it was used or not. */
 void tux_trim(struct tux *tux);
 
-/* The entry of the row, or of its copy, with the key that it has now. */
+/* Adds the entry of the row, or of its copy, with the key that it has now. */
 void tux_add(struct tux *tux, struct tux_index *index, uint32_t row, bool copy);
 void tux_remove(struct tux *tux, struct tux_index *index, uint32_t row, bool copy);
 /* The entry of the copy becomes that of the row, which is about to be the same. The row has no
@@ -87,11 +87,11 @@ void tux_settle(struct tux *tux, struct tux_index *index, uint32_t row);
 enum tux_place { TUX_BEFORE, TUX_BEHIND, TUX_AT };
 
 struct tux_search {
-    const struct scan_value *value; /* Of the first `count` columns. */
+    const struct scan_value *value; /* Values of the first `count` columns. */
     uint32_t count;
     enum tux_place place;
-    uint32_t row; /* TUX_AT: values of all columns, and the entry's identity. */
-    bool copy;
+    uint32_t row; /* TUX_AT, with values of all columns: the row of the entry. */
+    bool copy;    /* TUX_AT: whether the entry is that of the row's copy. */
 };
 
 /* A place between entries, or rather before one. Good until the next change of any index. */
@@ -105,8 +105,8 @@ struct tux_entry {
     bool copy;
 };
 
-/* At the first entry that is not before the place; of the empty search (count 0), TUX_BEFORE: the
- * first one. */
+/* A cursor at the first entry that is not before the place; of the empty search (count 0),
+ * TUX_BEFORE: at the first one. */
 struct tux_cursor tux_seek(const struct tux_index *index, const struct tux_search *search);
 /* The entry at the cursor, which moves to the next one; false at the end. */
 bool tux_next(const struct tux_index *index, struct tux_cursor *cursor, struct tux_entry *entry);
@@ -122,29 +122,29 @@ int tux_compare(const struct tux_index *index, const struct tux_entry *entry,
 /* Longest key, with a word for the size of each value. */
 #define TUX_KEY_WORDS_MAX (2u * TUX_COLUMNS_MAX + TABLE_KEY_BYTES_MAX / 4u)
 
-/* Zeroed, with checked ranges: the beginning. It is remembered by key, so it survives every change
- * of the index. */
+/* Where a scan of checked ranges is; zeroed: at the beginning. It is remembered by key, so it
+ * survives every change of the index. */
 struct tux_position {
     uint32_t range_at; /* Where the range stands among the words of all of them. */
-    uint32_t begun;
+    uint32_t begun;    /* 1: it is at the entry whose row, copy and key follow. */
     uint32_t row;
     uint32_t copy;
     uint32_t key_words;
     uint32_t key[TUX_KEY_WORDS_MAX];
 };
 
-/* Are these ranges (scan_range.h) of that index? 0, or 4259. */
+/* Are these ranges (scan_range.h) of that index? 0, or ERR_BOUNDS. */
 uint32_t tux_ranges_check(const struct tux_columns *columns, const uint32_t *ranges,
                           uint32_t words);
 /*
- * Up to `max` entries of the position's range in its direction from behind the position on, which
- * stays: see tux_scan_moved(). Returns how many; *end: there are no more behind them in this range,
- * always told when fewer than `max` are returned. Copies are among them.
+ * Gets up to `max` entries of the position's range in its direction from behind the position on,
+ * which stays: see tux_scan_moved(). Returns how many; *end: there are no more behind them in this
+ * range, always told when fewer than `max` are returned. Copies are among them.
  */
 uint32_t tux_scan_next(const struct tux_index *index, const uint32_t *ranges, uint32_t words,
                        const struct tux_position *position, struct tux_entry *entries, uint32_t max,
                        bool *end);
-/* To the beginning of the next range. False: there is none, and the position stays. */
+/* Goes to the beginning of the next range. False: there is none, and the position stays. */
 bool tux_scan_next_range(const uint32_t *ranges, uint32_t words, struct tux_position *position);
 /* The position is at this entry, which tux_scan_next() has just returned. */
 void tux_scan_moved(const struct tux_index *index, struct tux_position *position,
@@ -154,10 +154,10 @@ bool tux_scan_same(const struct tux_index *index, const struct tux_position *pos
                    uint32_t row);
 
 const struct tux_columns *tux_index_columns(const struct tux_index *index);
-/* Entries, and the nodes that hold them. */
+/* Number of entries, and bytes of the nodes that hold them. */
 uint64_t tux_entries(const struct tux_index *index);
 uint64_t tux_index_bytes(const struct tux_index *index);
-uint32_t tux_pages(const struct tux *tux); /* Of 32 KB, for all indexes of the instance. */
+uint32_t tux_pages(const struct tux *tux); /* Pages of 32 KB of all indexes of the instance. */
 
 /* The invariants of the index; visit(context, entry) is called for each entry in order. For checks.
  */

@@ -15,7 +15,7 @@ struct walk {
     struct tux_entry last;
     uint64_t entries;
     uint64_t nodes;
-    uint32_t leaf; /* The last one. */
+    uint32_t leaf; /* The last leaf that was passed. */
 };
 
 static void entry_check(struct walk *walk, const struct tux_leaf *leaf, uint32_t at)
@@ -59,7 +59,7 @@ static void first_check(const struct walk *walk, const struct tux_inner *inner, 
     ndbrequire(tux_digest_of(walk->index, leaf->row[0], copy) == inner->digest[at]);
 }
 
-/* Depth first, without recursion. */
+/* Walks the nodes depth first, without recursion. */
 static void tree_check(struct walk *walk)
 {
     const struct tux_index *index = walk->index;
@@ -103,7 +103,7 @@ void tux_check(struct block *block)
     const struct tux *tux = (const struct tux *)(void *)block;
     uint64_t nodes = 0;
     uint64_t entries = 0;
-    if (tux->arena == NULL) return; /* Before READ_CONFIG_REQ. */
+    if (tux->arena == NULL) return; /* READ_CONFIG_REQ has not come. */
     for (const struct tux_index *index = pool_next(&tux->indexes, 0); index != NULL;
          index = pool_next(&tux->indexes, pool_index(index->record.ref))) {
         nodes += index->nodes;

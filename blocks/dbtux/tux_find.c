@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtux/tux_state.h"
 
-/* The entry that an inner node has of a child against the target. */
+/* Compares the entry that an inner node has of a child with the target. */
 static int child_compare(const struct tux_index *index, const struct tux_inner *inner, uint32_t at,
                          const struct tux_target *target, uint64_t digest)
 {

@@ -3,7 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtux/tux_state.h"
 
-#define DROP_NODES 64u /* Given back per step: some microseconds. */
+#define DROP_NODES 64u /* Nodes that a step gives back, in some microseconds. */
 
 void tux_init(struct tux *tux, struct arena *arena, uint32_t indexes_max)
 {

@@ -3,7 +3,7 @@
 #include "blocks/dbtux/tux_state.h"
 
 #define DIGEST_BITS 64u
-#define PREFETCH    8u /* Rows ahead. */
+#define PREFETCH    8u /* Rows that the memory is asked for ahead. */
 /* A leaf gets tags anew when steps could be so much smaller. */
 #define SHIFT_SLACK 3u
 
@@ -49,8 +49,8 @@ static void digest_put(struct digest *digest, uint64_t value, uint32_t bits)
     digest->bits |= value << digest->room;
 }
 
-/* A column's share: a bit that says "not NULL", if it can be, and its prefix. True: so much is all
- * of the value. */
+/* Adds a column's share: a bit that says "not NULL", if it can be, and its prefix. True: that is
+ * all of the value. */
 static bool column_put(struct digest *digest, const struct tux_column *column,
                        const struct scan_value *value)
 {
@@ -67,7 +67,7 @@ uint64_t tux_digest(const struct tux_columns *columns, const struct scan_value *
 {
     struct digest digest = {.room = DIGEST_BITS};
     for (uint32_t i = 0; i < count && digest.room > 0; i++) {
-        /* What a shortened prefix leaves is not for the next column. */
+        /* Bits that a shortened prefix leaves are not for the next column. */
         if (!column_put(&digest, &columns->column[i], &value[i])) digest.room = 0;
     }
     if (fill && digest.room == DIGEST_BITS) return UINT64_MAX;

@@ -38,7 +38,7 @@ static uint32_t pages_owed(const struct tux *tux, uint32_t pages)
     return loose > pages ? loose - pages : 0;
 }
 
-/* As if there were so many pages. */
+/* Tells the arena what is owed when there are so many pages. */
 static void owed_tell(struct tux *tux, uint32_t pages)
 {
     uint32_t owed = pages_owed(tux, pages);
@@ -65,7 +65,7 @@ bool tux_nodes_reserve(struct tux *tux, uint32_t count)
 {
     while (tux->nodes_free < count) {
         uint32_t number;
-        owed_tell(tux, tux->pages.pages + 1u); /* What is owed may be this page. */
+        owed_tell(tux, tux->pages.pages + 1u); /* This page may be one that is owed. */
         struct tux_page *page = page_dir_add(&tux->pages, NODE_PAGES_MAX, &number);
         owed_tell(tux, tux->pages.pages);
         if (page == NULL) {
@@ -83,7 +83,7 @@ bool tux_nodes_reserve(struct tux *tux, uint32_t count)
 
 uint32_t tux_node_seize(struct tux *tux, struct tux_index *index, uint32_t level)
 {
-    ndbrequire(tux->page_free != 0); /* Reserved. */
+    ndbrequire(tux->page_free != 0); /* It was reserved. */
     struct tux_page *page = page_at(tux, tux->page_free - 1u);
     uint32_t place = page->free != 0 ? page->free - 1u : page->carved++;
     uint32_t ref = page->number * NODES_PER_PAGE + place + 1u;

@@ -25,9 +25,9 @@
 #define INNER_CHILDREN 64u
 #define NODES_PER_PAGE 31u
 #define NODE_PAGE_HEAD 32u
-#define TUX_LEVELS_MAX 12u /* A leaf, and inner nodes above it. */
+#define TUX_LEVELS_MAX 12u /* Levels of a tree: a leaf, and inner nodes above it. */
 
-/* Joined with a neighbour when fewer are left, if both together leave room. */
+/* A node is joined with a neighbour when it has fewer than LOW, if both have at most JOINED. */
 #define LEAF_LOW       (LEAF_ENTRIES / 3u)
 #define LEAF_JOINED    (LEAF_ENTRIES * 4u / 5u)
 #define INNER_LOW      (INNER_CHILDREN / 3u)
@@ -38,13 +38,13 @@
 #define NODE_PAGES_MAX (PAGE_DIR_MAX - 1u)
 
 struct tux_node_head {
-    uint32_t prev; /* Leaf: neighbours. Free node: prev is the next free place + 1. */
-    uint32_t next;
-    uint64_t base; /* Leaf. */
+    uint32_t prev; /* Leaf: the one before it. Free node: 1 + the page's next free place. */
+    uint32_t next; /* Leaf: the one behind it. */
+    uint64_t base; /* Leaf: the digest from which its tags count. */
     uint16_t count;
-    uint8_t shift; /* Leaf. */
-    uint8_t level; /* 0: leaf. */
-    uint32_t used; /* 1; 0 in a free node. */
+    uint8_t shift; /* Leaf: its tags count in steps of 2^shift. */
+    uint8_t level; /* 0: it is a leaf. */
+    uint32_t used; /* 1: it is in use; 0: it is free. */
 };
 
 struct tux_leaf {
@@ -68,7 +68,7 @@ static_assert(NODE_PAGE_HEAD + NODES_PER_PAGE * NODE_BYTES == PAGE_SIZE_BYTES, "
 struct tux_page {
     uint32_t number;
     uint32_t in_use;
-    uint32_t free;   /* 1 + first free place, 0 = none. */
+    uint32_t free;   /* 1 + first free place that was used before; 0: there is none. */
     uint32_t carved; /* Places from here on were never used. */
     uint32_t next;   /* List of pages with free places: 1 + number, 0 = none. */
     uint32_t prev;
@@ -81,9 +81,9 @@ struct tux_index {
     struct tux *tux;
     struct tup_frag *rows; /* Lives as long as this. */
     const struct tux_columns *columns;
-    struct tux_index *next; /* Of the fragment. */
-    uint64_t border;        /* TUX_NO_BORDER, but for one that is being built. */
-    uint32_t root;          /* TUX_NODE_NONE while there are no entries. */
+    struct tux_index *next; /* The fragment's next index. */
+    uint64_t border; /* Row ids from here on are not in it yet; TUX_NO_BORDER: it is built. */
+    uint32_t root;   /* TUX_NODE_NONE while there are no entries. */
     uint32_t levels;
     uint64_t entries;
     uint64_t nodes;
@@ -97,8 +97,8 @@ struct tux {
     uint32_t page_free; /* 1 + number of the first page with free places. */
     uint64_t nodes_free;
     uint64_t nodes_used;
-    uint64_t entries;        /* Of all indexes. */
-    uint32_t owed;           /* Pages, as the arena has been told. */
+    uint64_t entries;        /* Entries of all indexes. */
+    uint32_t owed;           /* Pages that the arena was last told are owed. */
     uint32_t nodes_reserved; /* Between tux_reserve() and tux_trim() so many stay free, but for what
                                 tux_add() takes. */
 };
@@ -110,10 +110,11 @@ void tux_check(struct block *block);
 /* --- tux_node.c: memory of nodes. --- */
 
 bool tux_nodes_reserve(struct tux *tux, uint32_t count);
-uint32_t tux_node_seize(struct tux *tux, struct tux_index *index, uint32_t level); /* Reserved. */
+uint32_t tux_node_seize(struct tux *tux, struct tux_index *index,
+                        uint32_t level); /* A reserved one. */
 void tux_node_release(struct tux *tux, struct tux_index *index, uint32_t ref);
 void tux_nodes_check(const struct tux *tux);
-/* So many entries more, or less, and the nodes they have. */
+/* There are so many entries more, or less: what is owed for them changes. */
 void tux_entries_count(struct tux *tux, int64_t change);
 
 static inline struct tux_node_head *tux_node(const struct tux *tux, uint32_t ref)
@@ -154,7 +155,7 @@ struct tux_key {
 void tux_key_get(const struct tux_index *index, uint32_t row, bool copy, struct tux_key *key);
 uint64_t tux_digest(const struct tux_columns *columns, const struct scan_value *value,
                     uint32_t count, bool fill);
-/* That of an entry's key. */
+/* The digest of an entry's key. */
 uint64_t tux_digest_of(const struct tux_index *index, uint32_t row, bool copy);
 /* An existing row as a place; `key` keeps its values. */
 struct tux_target tux_target_of(const struct tux_index *index, uint32_t row, bool copy,
@@ -172,11 +173,11 @@ void tux_leaf_fit(const struct tux_index *index, struct tux_leaf *leaf);
 
 struct tux_step {
     uint32_t ref;
-    uint32_t at; /* Inner: of the child taken. Leaf: of the place. */
+    uint32_t at; /* Inner node: index of the child taken. Leaf: index of the place. */
 };
 
 struct tux_path {
-    struct tux_step step[TUX_LEVELS_MAX]; /* By level. */
+    struct tux_step step[TUX_LEVELS_MAX]; /* Steps by level. */
 };
 
 /* Where the target stands or would stand: before step[0].at of that leaf. There is a root. */
@@ -188,6 +189,6 @@ uint32_t tux_leaf_find(const struct tux_index *index, const struct tux_leaf *lea
 /* The entry at the path's place is the target itself. */
 bool tux_found(const struct tux_index *index, const struct tux_target *target,
                const struct tux_path *path);
-/* The first entry of the leaf is another one: whoever names it learns that. */
+/* The first entry of the node at `level` is another one: inner nodes that name it learn that. */
 void tux_first_changed(const struct tux_index *index, const struct tux_path *path, uint32_t level,
                        uint64_t digest, uint32_t row, bool copy);

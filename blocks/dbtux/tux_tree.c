@@ -11,7 +11,7 @@
 struct first {
     uint64_t digest;
     uint32_t row;
-    uint32_t child; /* With CHILD_COPY. */
+    uint32_t child; /* Reference of the child, with CHILD_COPY. */
 };
 
 static struct first first_of_leaf(const struct tux_index *index, uint32_t ref)
@@ -134,7 +134,8 @@ static uint32_t leaf_after(struct tux_index *index, uint32_t ref)
     return new_ref;
 }
 
-/* Half of the entries; but at either end of the index all stay together, because there it grows. */
+/* Where a leaf is split: in the middle; but at either end of the index all entries stay together,
+ * because there it grows. */
 static uint32_t split_at(const struct tux_leaf *leaf, uint32_t at)
 {
     if (leaf->head.next == TUX_NODE_NONE && at == leaf->head.count) return leaf->head.count;
@@ -142,7 +143,7 @@ static uint32_t split_at(const struct tux_leaf *leaf, uint32_t at)
     return leaf->head.count / 2u;
 }
 
-/* Tags of both halves. One that is empty counts in steps of the other one, away from it. */
+/* Makes the tags of both halves. An empty one counts in steps of the other one, away from it. */
 static void tags_split(const struct tux_index *index, struct tux_leaf *leaf, struct tux_leaf *other,
                        uint64_t digest)
 {
@@ -263,7 +264,7 @@ static void inners_join(struct tux_index *index, uint32_t first_ref, uint32_t se
     tux_node_release(index->tux, index, second_ref);
 }
 
-/* Of the two children from `at` on. True: they are one now. */
+/* Joins the two children from `at` on if they have room in one. True: they are one now. */
 static bool children_join(struct tux_index *index, struct tux_inner *parent, uint32_t at)
 {
     uint32_t first = parent->child[at] & ~CHILD_COPY;
@@ -280,7 +281,8 @@ static bool children_join(struct tux_index *index, struct tux_inner *parent, uin
     return true;
 }
 
-/* The node at this level of the path has few left: joined with a neighbour. False: it stays. */
+/* Joins the node at this level of the path with a neighbour, if it has few left. False: it
+ * stays. */
 static bool node_join(struct tux_index *index, const struct tux_path *path, uint32_t level)
 {
     const struct tux_node_head *node = tux_node(index->tux, path->step[level].ref);
@@ -317,7 +319,7 @@ static void node_gone(struct tux_index *index, struct tux_path *path, uint32_t l
     index->levels = 0;
 }
 
-/* A root with one child is none. */
+/* A root with one child is no root. */
 static void root_shrink(struct tux_index *index)
 {
     while (index->levels > 1) {

@@ -1,17 +1,18 @@
 /* trix.c -- TRIX: DBDICT's orders, the connect records that it works with, its end. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A client of the own TCs, in the master's node. It reads the table and has each row's primary fire
- * for the row as it is; TC makes the entry. Nothing is kept of how far it is: what fails is tried
- * again, a scan from its beginning, and a row that has its entry already keeps it. So when the
- * master is lost the next one's TRIX does all of it once more. See docs/protocols/unique_index.md.
+ * TRIX is a client of the own TCs, in the master's node. It reads the table and has each row's
+ * primary fire for the row as it is; TC makes the entry. Nothing is kept of how far it is: what
+ * fails is tried again, a scan from its beginning, and a row that has its entry already keeps it.
+ * So when the master is lost the next one's TRIX does all of it once more. See
+ * docs/protocols/unique_index.md.
  */
 #include <string.h>
 #include "blocks/trix/trix_state.h"
 
 #define TICK_MS     10u
 #define TELL_MS     500u
-#define PATIENCE_MS 60000u /* Then what fails for a passing reason fails the whole. */
+#define PATIENCE_MS 60000u /* What has failed so long for a passing reason fails the whole. */
 
 static const uint8_t moves[TRIX_STATES] = {
     [TRIX_IDLE] = 1u << TRIX_SEIZING,
@@ -70,7 +71,7 @@ static void seize_all(struct trix *trix)
         seize(trix, i, &trix->slot[i].tc_ref);
 }
 
-/* With fewer records than wanted it takes longer. */
+/* A request for a connect record is answered. With fewer than wanted it takes longer. */
 static void seized(struct trix *trix)
 {
     uint32_t slots = 0;
@@ -154,8 +155,8 @@ static void trix_exec_TCRELEASECONF(struct block *block, const struct signal *si
     if (--trix->waiting == 0) answer(trix);
 }
 
-/* What the walk has seen to be deleted could otherwise be back after the loss of all nodes, without
- * its entry. */
+/* A row that the walk has seen to be deleted could otherwise be back after the loss of all nodes,
+ * without its entry. */
 static void settle(struct trix *trix)
 {
     trix_move(trix, TRIX_SETTLING);
@@ -217,7 +218,7 @@ static void tell(struct trix *trix)
 {
     uint64_t now = now_ms(&trix->block);
     if (trix->state != TRIX_WALKING || now < trix->told_ms + TELL_MS) return;
-    uint64_t total = trix->total > trix->rows ? trix->total : trix->rows; /* Some are new. */
+    uint64_t total = trix->total > trix->rows ? trix->total : trix->rows; /* Rows may be new. */
     struct build_indx_rep rep = {.sender_data = trix->job.sender_data,
                                  .rows_lo = (uint32_t)trix->rows,
                                  .rows_hi = (uint32_t)(trix->rows >> 32),

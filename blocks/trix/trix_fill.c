@@ -80,7 +80,7 @@ static void refused(struct trix *trix, struct trix_slot *slot, uint32_t error)
 {
     jam_data(error);
     if (error == ERR_ROW_NOT_FOUND) {
-        done(trix, slot); /* It has been deleted. */
+        done(trix, slot); /* The row has been deleted. */
         return;
     }
     if (trix_patient(trix, error, slot->since_ms)) {
@@ -110,7 +110,7 @@ void trix_exec_TCROLLBACKREP(struct block *block, const struct signal *sig)
     if (slot != NULL) refused(trix, slot, rep->error);
 }
 
-/* Only of a connect record that TC does not know. */
+/* Comes only for a connect record that TC does not know. */
 void trix_exec_TCKEYREF(struct block *block, const struct signal *sig)
 {
     struct trix *trix = trix_of(block);

@@ -91,7 +91,7 @@ static uint32_t lane_of(struct trix *trix, uint32_t fragment_id)
     return unused;
 }
 
-/* Is the batch here, and worked off? */
+/* Asks for the next batch if this one is here and worked off. */
 static void lane_look(struct trix *trix, struct trix_lane *lane)
 {
     if (!lane->told || lane->received < lane->rows || lane->finished < lane->rows) return;
@@ -102,7 +102,7 @@ static void lane_look(struct trix *trix, struct trix_lane *lane)
 void trix_lane_row(struct trix *trix, uint32_t number)
 {
     trix->rows++;
-    if (number == TRIX_NO_LANE) return; /* Of a scan that has failed. */
+    if (number == TRIX_NO_LANE) return; /* The scan that gave it has failed. */
     trix->lane[number].finished++;
     lane_look(trix, &trix->lane[number]);
 }
@@ -128,7 +128,7 @@ static void take_entry(struct trix *trix, const uint32_t *entry)
         return;
     }
     if (last) {
-        ndbrequire(entry[1] == 0); /* SCAN_TURNS */
+        ndbrequire(entry[1] == 0); /* SCAN_TURNS: the last batch is empty. */
         return;
     }
     uint32_t number = lane_of(trix, entry[0]);
@@ -183,7 +183,7 @@ void trix_exec_SCAN_TABREF(struct block *block, const struct signal *sig)
     if (trix->error != 0)
         trix_look(trix);
     else if (trix->state == TRIX_COUNTING)
-        trix_walk_begin(trix); /* So it is not known how many there are. */
+        trix_walk_begin(trix); /* The number of rows is not known then. */
     else if (trix_patient(trix, ref->error, trix->moved_ms))
         begin_anew(trix);
     else
@@ -238,7 +238,7 @@ static bool take_rows(struct trix *trix, const struct signal *sig)
     return at == rows->size;
 }
 
-/* From the LQHs of all nodes. */
+/* LQHs of all nodes send it. */
 void trix_exec_TRANSID_AI(struct block *block, const struct signal *sig)
 {
     struct trix *trix = trix_of(block);
