@@ -292,7 +292,7 @@ void mc_worker_accept(struct mc_worker *worker, int fd);
 struct mc_store *mc_worker_store(struct mc_worker *worker, uint32_t cluster);
 uint32_t mc_worker_now(void *server);
 
-/* mc_connection.c: reads requests, writes replies in their order. */
+/* mc_connection.c: one client, from its first byte to its last. */
 struct mc_connection *mc_connection_open(struct mc_worker *worker, int fd);
 /* UDP: requests in `bytes` are answered by one reply, which mc_udp_send() gets. */
 void mc_connection_datagram(struct mc_worker *worker, struct mc_datagram *datagram,
@@ -302,7 +302,7 @@ void mc_connection_close(struct mc_connection *connection);
 void mc_connections_flush(struct mc_worker *worker);
 /* The database has room again. */
 void mc_connections_resume(struct mc_worker *worker);
-/* The job is complete; the connection's turn, or it is dropped. */
+/* mc_job.c: the job is complete; the connection's turn, or it is dropped. */
 void mc_job_completed(struct mc_job *job);
 
 /* mc_order.c: may it begin now, or does it wait for one that is under way? Each one that was
