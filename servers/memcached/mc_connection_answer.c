@@ -3,6 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "servers/memcached/mc_connection_private.h"
+#include "servers/memcached/mc_engine.h"
 
 static void answer_auth(struct mc_connection *connection, struct mc_request *request)
 {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "servers/memcached/mc_connection_private.h"
+#include "servers/memcached/mc_engine.h"
 
 #define READ_BYTES  (64u * 1024u)
 #define TURN_BYTES  (1024u * 1024u) /* Bytes after which the others have their turn. */

@@ -8,7 +8,9 @@
  * docs/protocols/memcached.md.
  */
 #include <string.h>
+#include "servers/memcached/mc_cache.h"
 #include "servers/memcached/mc_config_rows.h"
+#include "servers/memcached/mc_engine.h"
 #include "servers/memcached/mc_server.h"
 
 #define IN_FLIGHT_MIN 1024u

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "ndb/mgm.h"
 #include "servers/memcached/mc_options.h"
+#include "servers/memcached/mc_server.h"
 
 enum { OPTION_BOOTSTRAP = 256, OPTION_CHAIN, OPTION_KEY, OPTION_MEMORY_FILE };
 enum { ENDED = 1, WRONG = 3 }; /* The exit code + 1. */

@@ -13,7 +13,9 @@
  * When something else comes, a table is made of what is under way; it is kept until nothing is.
  */
 #include <stdlib.h>
-#include "servers/memcached/mc_server.h"
+#include "servers/memcached/mc_cache.h"
+#include "servers/memcached/mc_engine.h"
+#include "servers/memcached/mc_worker.h"
 
 #define SLOTS       2048u
 #define TABLES_KEPT 64u

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "servers/memcached/mc_cache.h"
+#include "servers/memcached/mc_engine.h"
 #include "servers/memcached/mc_output.h"
 #include "servers/memcached/mc_server.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include "servers/memcached/mc_server.h"
+#include "servers/memcached/mc_worker.h"
 
 #define HEAD_BYTES    8u
 #define PAYLOAD_BYTES 1392u /* One Ethernet frame with the head. */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "servers/memcached/mc_cache.h"
+#include "servers/memcached/mc_engine.h"
 #include "servers/memcached/mc_server.h"
 
 #define TICK_MS 20u

@@ -14,6 +14,7 @@
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
+#include "servers/memcached/mc_cache.h"
 #include "servers/memcached/mc_server.h"
 #include "service/notify.h"
 #include "service/program.h"

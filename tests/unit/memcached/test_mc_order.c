@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "servers/memcached/mc_server.h"
+#include "servers/memcached/mc_cache.h"
+#include "servers/memcached/mc_worker.h"
 
 bool __wrap_mc_engine_name(struct mc_job *job, struct mc_name *name);
 
