@@ -308,6 +308,7 @@ static int nothing(int option)
     return 0;
 }
 
+/* A flat table: what each switch sets. */
 static int one(struct mc_options *options, int option, char *text)
 {
     switch (option) {
