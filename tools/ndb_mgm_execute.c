@@ -381,50 +381,10 @@ static int node_levels(struct console *console, const struct console_command *co
     return 0;
 }
 
-static int run(struct console *console, const struct console_command *command)
+/* What the management server does or knows. */
+static int run_at_server(struct console *console, const struct console_command *command)
 {
-    int rc;
-
-    switch (command->verb) {
-    case VERB_NONE:
-        return 0;
-    case VERB_HELP:
-        return help(console, command);
-    case VERB_CONNECT:
-        return reconnect(console, command);
-    case VERB_SLEEP:
-        return rest(console, command->numbers[0]);
-    case VERB_QUIT:
-        console->quit = true;
-        return 0;
-    case VERB_REPORT_LIST:
-        (void)print_help_topic(console->out, "REPORT");
-        return 0;
-    case VERB_PROMPT:
-        set_prompt(console, command);
-        return 0;
-    case VERB_SHOW:
-    case VERB_SHUTDOWN:
-    case VERB_CLUSTERLOG_INFO:
-    case VERB_CLUSTERLOG_SET:
-    case VERB_START:
-    case VERB_STOP:
-    case VERB_RESTART:
-    case VERB_ROLLING_RESTART:
-    case VERB_STATUS:
-    case VERB_REPORT_MEMORY:
-    case VERB_REPORT_REDO:
-    case VERB_REPORT_CHECKPOINT:
-    case VERB_REPORT_EVENTS:
-    case VERB_NODE_CLUSTERLOG:
-    case VERB_NODE_LOGLEVEL:
-    case VERB_DUMP:
-    case VERB_ENTER_SINGLE_USER:
-    case VERB_EXIT_SINGLE_USER:
-    case VERB_PURGE:
-        break;
-    }
-    rc = console_connect(console);
+    int rc = console_connect(console);
     if (rc != 0) return rc;
     switch (command->verb) {
     case VERB_SHOW:
@@ -473,6 +433,50 @@ static int run(struct console *console, const struct console_command *command)
         break;
     }
     return 0;
+}
+
+static int run(struct console *console, const struct console_command *command)
+{
+    switch (command->verb) {
+    case VERB_NONE:
+        return 0;
+    case VERB_HELP:
+        return help(console, command);
+    case VERB_CONNECT:
+        return reconnect(console, command);
+    case VERB_SLEEP:
+        return rest(console, command->numbers[0]);
+    case VERB_QUIT:
+        console->quit = true;
+        return 0;
+    case VERB_REPORT_LIST:
+        (void)print_help_topic(console->out, "REPORT");
+        return 0;
+    case VERB_PROMPT:
+        set_prompt(console, command);
+        return 0;
+    case VERB_SHOW:
+    case VERB_SHUTDOWN:
+    case VERB_CLUSTERLOG_INFO:
+    case VERB_CLUSTERLOG_SET:
+    case VERB_START:
+    case VERB_STOP:
+    case VERB_RESTART:
+    case VERB_ROLLING_RESTART:
+    case VERB_STATUS:
+    case VERB_REPORT_MEMORY:
+    case VERB_REPORT_REDO:
+    case VERB_REPORT_CHECKPOINT:
+    case VERB_REPORT_EVENTS:
+    case VERB_NODE_CLUSTERLOG:
+    case VERB_NODE_LOGLEVEL:
+    case VERB_DUMP:
+    case VERB_ENTER_SINGLE_USER:
+    case VERB_EXIT_SINGLE_USER:
+    case VERB_PURGE:
+        break;
+    }
+    return run_at_server(console, command);
 }
 
 /* What takes longer than a second is told; at a terminal Ctrl-C ends it. */
