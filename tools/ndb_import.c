@@ -254,6 +254,30 @@ static void check_names(const struct argp_state *state, int first)
     }
 }
 
+static uint64_t rejects_max(const char *argument, struct argp_state *state)
+{
+    if (!isdigit((unsigned char)argument[0]))
+        argp_error(state,
+                   "--rejects is the number of rows that may be rejected, not '%s'; "
+                   "--rejects-file names the file that they go to",
+                   argument);
+    return tool_number(argument, 0, UINT64_MAX, "--rejects", state);
+}
+
+/* The database and the files, when all options are known. */
+static void check_arguments(const struct settings *settings, struct argp_state *state)
+{
+    const struct import_settings *import = &settings->import;
+
+    if (state->argc - state->next < 2) argp_error(state, "give a database and a file");
+    /* A row that may have been sent before cannot be told by a number that it does not have. */
+    if (import->missing_ai && import->resume)
+        argp_error(state, "--missing-ai-column and --resume exclude each other");
+    if ((import->table != NULL || import->rejects != NULL) && state->argc - state->next > 2)
+        argp_error(state, "--table and --rejects-file are for one file");
+    check_names(state, settings->first + 1);
+}
+
 static error_t read_option(int key, char *argument, struct argp_state *state)
 {
     struct settings *settings = state->input;
@@ -279,12 +303,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         import->keep_going = true;
         return 0;
     case KEY_REJECTS:
-        if (!isdigit((unsigned char)argument[0]))
-            argp_error(state,
-                       "--rejects is the number of rows that may be rejected, not '%s'; "
-                       "--rejects-file names the file that they go to",
-                       argument);
-        import->rejects_max = tool_number(argument, 0, UINT64_MAX, "--rejects", state);
+        import->rejects_max = rejects_max(argument, state);
         return 0;
     case KEY_REJECTS_FILE:
         import->rejects = argument;
@@ -319,13 +338,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARGS:
         settings->first = state->next;
-        if (state->argc - state->next < 2) argp_error(state, "give a database and a file");
-        /* A row that may have been sent before cannot be told by a number that it does not have. */
-        if (import->missing_ai && import->resume)
-            argp_error(state, "--missing-ai-column and --resume exclude each other");
-        if ((import->table != NULL || import->rejects != NULL) && state->argc - state->next > 2)
-            argp_error(state, "--table and --rejects-file are for one file");
-        check_names(state, settings->first + 1);
+        check_arguments(settings, state);
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "give a database and a file");
