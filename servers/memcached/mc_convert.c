@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include "servers/memcached/mc_convert.h"
 #include "servers/memcached/mc_store_private.h"
 
 #define SHORT_TEXT_MAX 128u /* Enough for numbers and dates. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "servers/memcached/mc_store_large.h"
 #include "servers/memcached/mc_store_private.h"
 
 #define DEADLINE_MS   2000u

@@ -64,19 +64,3 @@ void mc_store_figures(const struct mc_store *store, struct mc_store_figures *fig
 /* How often the cluster has answered with that error, from the highest: *code and count, for
    index 0, 1, ...; false: no more. */
 bool mc_store_error(const struct mc_store *store, uint32_t index, int32_t *code, uint64_t *count);
-
-/* ---- Columns' values as text (mc_convert.c) ---- */
-
-/*
- * The stored form of `text` for a column, into `out` (of the column's size and more). Numbers,
- * decimals, dates as by ndb_value_parse; TIMESTAMP as Unix seconds; char and binary types byte by
- * byte. Returns the stored size, or -1: it does not fit in length (*too_long), or is no such value.
- */
-int mc_convert_in(const struct ndb_table *table, uint32_t column, const char *text, uint32_t size,
-                  void *out, uint32_t room, bool *too_long);
-/* And back: appended to `out`, of `room` bytes. Returns the text's size or -1: no room, or a type
-   that has no such text. CHAR without the blanks at its end. */
-int mc_convert_out(const struct ndb_table *table, uint32_t column, const void *value, uint32_t size,
-                   char *out, uint32_t room);
-/* Can it be a key's or a value's column? */
-bool mc_convert_knows(enum ndb_column_type type);

@@ -5,6 +5,7 @@
  * anew, if it is not full, and those that follow.
  */
 #include <string.h>
+#include "servers/memcached/mc_store_large.h"
 #include "servers/memcached/mc_store_private.h"
 
 /* Old and new text together: job->value. False: no memory, the job has ended. */

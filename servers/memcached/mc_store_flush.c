@@ -7,6 +7,7 @@
  * are rows that can.
  */
 #include <stdlib.h>
+#include "servers/memcached/mc_store_large.h"
 #include "servers/memcached/mc_store_private.h"
 
 #define BATCHES 16u /* Transactions at a time. */

@@ -1,6 +1,8 @@
 /* mc_store_increment.c -- INCREMENT and DECREMENT: a program where the row is, in one round trip.
  */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "servers/memcached/mc_convert.h"
+#include "servers/memcached/mc_store_large.h"
 #include "servers/memcached/mc_store_private.h"
 
 enum { LIVE = 1, SAME, NUMBER, WRAP, FLOOR, STORE };

@@ -17,6 +17,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "servers/memcached/mc_convert.h"
+#include "servers/memcached/mc_store_large.h"
 #include "servers/memcached/mc_store_private.h"
 
 bool mc_large_needs_parts(const struct mc_container *container, const char *text, uint32_t size)

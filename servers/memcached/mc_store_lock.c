@@ -2,6 +2,8 @@
  * a value in parts, or with a new value that depends on the old one. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
+#include "servers/memcached/mc_convert.h"
+#include "servers/memcached/mc_store_large.h"
 #include "servers/memcached/mc_store_private.h"
 
 /* ---- The lock ---- */

@@ -9,6 +9,7 @@
  * size.
  */
 #include <string.h>
+#include "servers/memcached/mc_convert.h"
 #include "servers/memcached/mc_store_private.h"
 
 _Static_assert(sizeof(((struct mc_naming *)0)->stored) >= MC_VALUE_BYTES, "a column's value fits");

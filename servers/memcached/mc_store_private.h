@@ -1,4 +1,4 @@
-/* mc_store_private.h -- what the files of the store share: jobs, and the rows they work on. */
+/* mc_store_private.h -- what the files of the store share: a store, and jobs from begin to end. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A request under way is a job. It begins (job->begin), executes transactions one after the other,
@@ -8,6 +8,7 @@
  */
 #pragma once
 #include "servers/memcached/mc_store.h"
+#include "servers/memcached/mc_store_row.h"
 
 /* Errors of the cluster that mean something here; 6001 and up are those of our own programs. */
 enum mc_code {
@@ -33,24 +34,6 @@ enum mc_code {
 #define MC_SPARE_ROWS    1024u /* Spare rows of each table's records. */
 #define MC_BATCH_MAX     64u   /* Reads that share a transaction. */
 #define MC_MASK_BYTES    64u   /* A bit for each column that a table may have. */
-#define MC_PARTS_MAX     320u /* Parts of a value of 4.4 MB, in one transaction. -I may say less. */
-#define MC_PARTS_AT_ONCE 32u  /* Parts in one round trip. */
-#define MC_ROW_COLUMNS   (2u * MC_COLUMNS_MAX + 16u)
-
-struct mc_work;
-
-#define MC_KEY_BYTES 264u /* Enough for most keys; longer ones are malloc'ed. */
-
-/* Values of several columns in stored form. */
-struct mc_key_part {
-    uint32_t column, offset, size;
-};
-struct mc_key {
-    uint32_t count;
-    uint8_t *bytes; /* `inside`, or malloc'ed; NULL: none. */
-    struct mc_key_part part[MC_COLUMNS_MAX];
-    uint8_t inside[MC_KEY_BYTES];
-};
 
 #define MC_PRIMARY UINT32_MAX
 
@@ -65,27 +48,6 @@ struct mc_records {
     uint32_t row_size;
     uint32_t spare_count;
     struct mc_spare_row *spare;
-};
-
-/* The parts of a large value on their way: see mc_store_large.c. */
-struct mc_large {
-    uint32_t id;
-    bool fresh;         /* The id is a new one. */
-    uint32_t at, end;   /* The next part to be read or written, and the one behind the last. */
-    uint32_t first;     /* The part at which `value` begins. */
-    uint32_t old_parts; /* Parts that the row had before: those from `end` on are deleted. */
-    struct mc_value *value;
-    void (*then)(struct mc_work *job);
-    struct ndb_operation *read[MC_PARTS_AT_ONCE];
-};
-
-/* What a row gets. */
-struct mc_new_row {
-    const char *text; /* NULL: none, it stands in parts. */
-    uint32_t size;
-    bool all; /* Flags and expiry are set, too. */
-    uint32_t flags, expiry;
-    uint32_t part_id; /* The id under which the parts stand, if text is NULL. */
 };
 
 enum mc_action {
@@ -103,6 +65,7 @@ enum mc_action {
 };
 
 struct mc_flush;
+struct mc_large;
 
 struct mc_work {
     struct mc_work *next, *prev;
@@ -209,67 +172,6 @@ bool mc_batch_send(struct mc_store *store);
 /* Reads under way are dropped. */
 void mc_batches_free(struct mc_store *store);
 
-/* ---- mc_store_row.c ---- */
-
-/* Splits the key's text. MC_OK, MC_INVALID, MC_NO_MEMORY. */
-enum mc_status mc_key_parse(struct mc_key *key, const struct mc_container *container,
-                            const char *text, uint32_t size);
-/* The next field of a text that has `size` bytes more; the last one is all that is left. */
-uint32_t mc_field_size(const char *text, uint32_t size, bool last);
-/* Room for so many bytes. False: no memory. */
-bool mc_key_reserve(struct mc_key *key, uint32_t bytes);
-void mc_key_free(struct mc_key *key);
-/* The primary key of the row that was read: job->primary. False: no memory, or it was not read. */
-bool mc_row_locate(struct mc_work *job);
-/* An operation on the row job->primary; an insert of one that was looked for by another key has
-   that key's columns. NULL: mc_work_undefined(). */
-struct ndb_operation *mc_row_operation(struct mc_work *job, enum ndb_operation_type type,
-                                       const struct ndb_operation_options *options);
-
-/* Columns of the container that a read asks for, each once. Returns how many. */
-uint32_t mc_row_columns(const struct mc_work *job, bool value, uint32_t columns[MC_ROW_COLUMNS]);
-/* A column of the row that was read; *value NULL: it is NULL. False: it was not read. */
-bool mc_row_value(const struct mc_work *job, uint32_t column, const void **value, uint32_t *size);
-/* An integer column's; false: NULL, or not read. */
-bool mc_row_integer(const struct mc_work *job, uint32_t column, uint64_t *number);
-/* Has the row that was read expired? */
-bool mc_row_expired(const struct mc_work *job);
-/* Does its value stand in parts? *size: how long it is. */
-bool mc_row_external(const struct mc_work *job, uint32_t *id, uint32_t *size);
-/* Its value as text, in store->text: the size, or -1. */
-int mc_row_text(const struct mc_work *job);
-/* flags, cas and expiry; and with `value` the text. False: no memory, or no text. */
-bool mc_row_result(struct mc_work *job, bool value);
-
-/* Sets the columns in an operation. MC_OK, or what the answer is. */
-enum mc_status mc_row_put(struct mc_work *job, struct ndb_operation *operation,
-                          const struct mc_new_row *row);
-
-/* Adds to a program: goes to `live` unless the row has expired. */
-void mc_program_live(struct mc_work *job, struct ndb_program *program, uint32_t live);
-/* Goes on only if the row has the request's CAS number. Uses the label. */
-void mc_program_cas(struct mc_work *job, struct ndb_program *program, uint32_t label);
-/* A CAS number in stored form: its size. Shorter columns have the lower bits. */
-uint32_t mc_cas_in(const struct mc_work *job, uint64_t cas, uint8_t out[8]);
-uint64_t mc_cas_of_column(const struct mc_work *job, uint64_t cas);
-/* Sets the row's CAS number to `cas`. */
-void mc_program_set_cas(struct mc_work *job, struct ndb_program *program, uint64_t cas);
-
-/* ---- mc_convert.c ---- */
-
-bool mc_is_number(const char *text, uint32_t size);
-bool mc_is_nullable(const struct mc_container *container, uint32_t column);
-/* Can the text stand in the increment column alone, and come back as it is? */
-bool mc_is_count(const struct mc_container *container, const char *text, uint32_t size);
-/* The stored form of an integer column: bytes written, 0: it does not fit. */
-uint32_t mc_integer_in(const struct ndb_table *table, uint32_t column, uint64_t number, void *out);
-bool mc_integer_out(const struct ndb_table *table, uint32_t column, const void *value,
-                    uint32_t size, uint64_t *number);
-/* An expiry in stored form, 0 as well: bytes written, 0: the column's type cannot be that. */
-uint32_t mc_expiry_in(const struct ndb_table *table, uint32_t column, uint32_t expiry, void *out);
-uint32_t mc_expiry_out(const struct ndb_table *table, uint32_t column, const void *value,
-                       uint32_t size);
-
 /* ---- The commands. All may end the job. ---- */
 
 void mc_read_begin(struct mc_work *job);
@@ -282,8 +184,7 @@ void mc_increment_begin(struct mc_work *job);
 void mc_flush_begin(struct mc_work *job);
 void mc_flush_free(struct mc_work *job);
 
-/* ---- mc_store_lock.c: the same with the row locked first, for what one operation cannot do ----
- */
+/* ---- mc_store_lock.c: with the row locked first, for what one operation cannot do. ---- */
 
 /* Whatever the action. */
 void mc_lock_begin(struct mc_work *job);
@@ -299,26 +200,3 @@ void mc_append_locked(struct mc_work *job);
 void mc_increment_locked(struct mc_work *job);
 /* There is none that lives. */
 void mc_increment_create(struct mc_work *job);
-
-/* ---- mc_store_large.c ---- */
-
-bool mc_large_needs_parts(const struct mc_container *container, const char *text, uint32_t size);
-/* Longer values are refused. */
-uint64_t mc_large_size_max(const struct mc_work *job);
-/* The request is a read of a row whose value stands in parts. */
-void mc_large_read(struct mc_work *job);
-/* Reads so many bytes from the beginning of part `first` on into large->value, and calls `then`. */
-void mc_large_fetch(struct mc_work *job, uint32_t first, uint32_t size,
-                    void (*then)(struct mc_work *job));
-/* The locked row gets job->value, which begins at part `first`, `size` bytes in all; others that it
-   has are deleted. `then` defines what happens to the row, and commits. */
-void mc_large_store(struct mc_work *job, uint32_t first, uint32_t size,
-                    void (*then)(struct mc_work *job));
-/* All parts of the locked row are deleted. */
-void mc_large_delete(struct mc_work *job, void (*then)(struct mc_work *job));
-void mc_large_free(struct mc_work *job);
-/* An operation on a part. NULL: it could not be defined. */
-struct ndb_operation *mc_part_operation(const struct mc_container *container,
-                                        struct ndb_transaction *transaction,
-                                        enum ndb_operation_type type, uint32_t id, uint32_t part,
-                                        const struct ndb_operation_options *options);

@@ -1,6 +1,8 @@
 /* mc_store_read.c -- GET: by primary key, unique index or ordered index; touch; rows that have
  * expired. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "servers/memcached/mc_convert.h"
+#include "servers/memcached/mc_store_large.h"
 #include "servers/memcached/mc_store_private.h"
 
 /* ---- What was read ---- */

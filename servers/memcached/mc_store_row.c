@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdlib.h>
 #include <string.h>
+#include "servers/memcached/mc_convert.h"
 #include "servers/memcached/mc_store_private.h"
 
 /* ---- Keys ---- */

@@ -6,6 +6,8 @@
  * has brought only a part) nothing is said.
  */
 #include <string.h>
+#include "servers/memcached/mc_convert.h"
+#include "servers/memcached/mc_store_large.h"
 #include "servers/memcached/mc_store_private.h"
 
 /* A column that is part of a key is not written, and of one that is named twice only once. */

@@ -1,5 +1,6 @@
 /* mc_store_columns.c -- part of mc_store_client: columns of every type as keys and values. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "servers/memcached/mc_convert.h"
 #include "tests/cluster/mc_store_client.h"
 
 struct sample {
