@@ -7,6 +7,11 @@
  * would be. Committed reads have their own way, see lqh_read.c.
  */
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/key/lqh_op.h"
+#include "blocks/dblqh/key/lqh_outcome.h"
+#include "blocks/dblqh/schema/lqh_table.h"
+#include "signals/dict.h"
+#include "signals/lqhkey.h"
 
 /* While the handler of a train is at one entry it asks for the entries so far behind that. */
 #define FAR_ENTRIES  8u

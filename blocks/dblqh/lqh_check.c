@@ -2,6 +2,15 @@
  * a trace. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/failure/lqh_copy_source.h"
+#include "blocks/dblqh/key/lqh_op.h"
+#include "blocks/dblqh/key/lqh_read.h"
+#include "blocks/dblqh/redo/lqh_log.h"
+#include "blocks/dblqh/scan/lqh_scan.h"
+#include "blocks/dblqh/scan/lqh_scan_index.h"
+#include "blocks/dblqh/schema/lqh_table.h"
+#include "signals/copy.h"
+#include "signals/tckey.h"
 
 /* Sums that the walks over the records have made. */
 struct seen {

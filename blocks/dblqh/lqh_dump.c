@@ -1,6 +1,7 @@
 /* lqh_dump.c -- DUMP orders to DBLQH: how full the pools are, and what is under way. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/key/lqh_op.h"
 #include "signals/management.h"
 #include "signals/pace.h"
 

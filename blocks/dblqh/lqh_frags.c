@@ -4,6 +4,8 @@
 #include "blocks/dblqh/lqh_frags.h"
 #include "blocks/dblqh/redo/lqh_redo.h"
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/schema/lqh_table.h"
+#include "signals/dict.h"
 #include "kernel/base/u64.h"
 
 #define WALK_STEP 256u /* Tables and fragments that a call looks at. */

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 #include "blocks/dbdict/dict_state.h"
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/schema/lqh_table.h"
 #include "blocks/dbtc/tc.h"
 #include "blocks/dbtup/tup_state.h"
 #include "tests/sim/run.h"

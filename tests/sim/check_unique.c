@@ -2,6 +2,7 @@
  */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
+#include "blocks/dblqh/key/lqh_op.h"
 #include "tests/sim/place.h"
 
 /* What rows say of an index, and what its entries do: sums over all of them, in any order. */

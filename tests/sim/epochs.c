@@ -4,6 +4,7 @@
 #include <string.h>
 #include "blocks/dbdih/dih_state.h"
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/key/lqh_op.h"
 #include "blocks/dbtc/tc_state.h"
 #include "values/errors.h"
 #include "signals/gcp.h"

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/schema/lqh_table.h"
 #include "tests/sim/run.h"
 
 /* A fragment of a table at any node that has it: all replicas are equal. */

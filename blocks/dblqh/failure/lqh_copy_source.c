@@ -9,6 +9,14 @@
  */
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/failure/lqh_copy_source.h"
+#include "blocks/dblqh/failure/lqh_include.h"
+#include "blocks/dblqh/key/lqh_op.h"
+#include "blocks/dblqh/scan/lqh_scan.h"
+#include "blocks/dblqh/schema/lqh_table.h"
+#include "signals/copy.h"
+#include "signals/tckey.h"
+#include "values/errors.h"
 #include "kernel/base/page_dir.h"
 
 #define INCLUDE_MS  10u   /* Time between two looks whether the copy may begin. */

@@ -2,6 +2,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/failure/lqh_copy_source.h"
+#include "blocks/dblqh/failure/lqh_copy_target.h"
+#include "blocks/dblqh/failure/lqh_include.h"
+#include "blocks/dblqh/key/lqh_op.h"
+#include "blocks/dblqh/schema/lqh_table.h"
+#include "signals/copy.h"
+#include "signals/dict.h"
+#include "signals/lqhkey.h"
+#include "signals/rejoin.h"
+#include "values/errors.h"
 
 #define AGAIN_MS 20u  /* Time after which a source that was short of records is asked again. */
 #define TELL_MS  500u /* Time between two COPY_PART_REPs. */

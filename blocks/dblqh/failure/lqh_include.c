@@ -8,6 +8,14 @@
  * until the copy is past the row's place. See docs/protocols/node_restart.md.
  */
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/failure/lqh_copy_source.h"
+#include "blocks/dblqh/failure/lqh_include.h"
+#include "blocks/dblqh/failure/lqh_nodefail.h"
+#include "blocks/dblqh/key/lqh_op.h"
+#include "blocks/dblqh/key/lqh_outcome.h"
+#include "blocks/dblqh/schema/lqh_table.h"
+#include "signals/rejoin.h"
+#include "signals/takeover.h"
 
 #define STEP_TABLES 64u
 #define STEP_OPS    128u

@@ -3,6 +3,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The sequence and its reasons stand in docs/protocols/takeover.md. */
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/failure/lqh_copy_source.h"
+#include "blocks/dblqh/failure/lqh_include.h"
+#include "blocks/dblqh/failure/lqh_nodefail.h"
+#include "blocks/dblqh/key/lqh_op.h"
+#include "blocks/dblqh/scan/lqh_scan.h"
+#include "signals/takeover.h"
 
 #define STEP_OPS   16u /* Reports that a step sends. */
 #define STEP_LOOKS 64u /* Records that a step looks at. */

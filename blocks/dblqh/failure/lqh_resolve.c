@@ -2,6 +2,9 @@
  * reference or by TC's, done once, always answered. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/failure/lqh_nodefail.h"
+#include "blocks/dblqh/key/lqh_op.h"
+#include "signals/takeover.h"
 
 /* --- Broken operations by (tc_ref, tc_op). --- */
 

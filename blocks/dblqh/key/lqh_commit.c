@@ -2,6 +2,10 @@
  * which tells TC. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/key/lqh_op.h"
+#include "blocks/dblqh/key/lqh_outcome.h"
+#include "blocks/dblqh/redo/lqh_log.h"
+#include "signals/lqhkey.h"
 
 /* Entries for one destination, until they are sent. It lives in the handler's frame only. */
 struct train {

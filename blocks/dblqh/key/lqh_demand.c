@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/redo/lqh_redo.h"
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/key/lqh_op.h"
+#include "values/errors.h"
 
 /* References of a TC have low numbers in their low bits, and TCs differ in theirs. */
 static uint32_t place_of(uint32_t tc_ref, uint32_t tc_trans)

@@ -7,6 +7,10 @@
  */
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/key/lqh_fire.h"
+#include "blocks/dblqh/key/lqh_op.h"
+#include "signals/lqhkey.h"
+#include "values/errors.h"
 
 static struct tup_read row_of(const struct lqh_op *op, struct tup_frag *frag, uint32_t row)
 {

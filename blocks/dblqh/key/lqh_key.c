@@ -2,6 +2,18 @@
  * lqh_read.c. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/failure/lqh_copy_target.h"
+#include "blocks/dblqh/failure/lqh_include.h"
+#include "blocks/dblqh/failure/lqh_nodefail.h"
+#include "blocks/dblqh/key/lqh_fire.h"
+#include "blocks/dblqh/key/lqh_op.h"
+#include "blocks/dblqh/key/lqh_program.h"
+#include "blocks/dblqh/key/lqh_read.h"
+#include "blocks/dblqh/redo/lqh_log.h"
+#include "blocks/dblqh/schema/lqh_table.h"
+#include "signals/lqhkey.h"
+#include "values/errors.h"
+#include "values/key.h"
 
 #define CHAIN_NODES      0xFFFFFFu
 #define CHAIN_NEXT       0xFFu

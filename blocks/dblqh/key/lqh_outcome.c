@@ -7,6 +7,8 @@
  * nothing from before it had its rows. See docs/protocols/client.md.
  */
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/key/lqh_op.h"
+#include "blocks/dblqh/key/lqh_outcome.h"
 #include "signals/outcome.h"
 
 #define ENTRIES_MAX 65536u

@@ -6,6 +6,12 @@
  */
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/key/lqh_op.h"
+#include "blocks/dblqh/key/lqh_program.h"
+#include "blocks/dblqh/key/lqh_read.h"
+#include "blocks/dblqh/scan/lqh_scan.h"
+#include "signals/tckey.h"
+#include "values/errors.h"
 #include "values/program.h"
 
 /* ATTRINFO with KEY_PROGRAM: words of the program, words of the reads, these two, values. */

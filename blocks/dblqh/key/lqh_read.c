@@ -11,6 +11,12 @@
  * it is executed.
  */
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/key/lqh_op.h"
+#include "blocks/dblqh/key/lqh_program.h"
+#include "blocks/dblqh/key/lqh_read.h"
+#include "blocks/dblqh/schema/lqh_table.h"
+#include "signals/lqhkey.h"
+#include "values/errors.h"
 
 #define READS_APART 4u /* Reads between two stages; a miss lasts shorter than so many. */
 

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/key/lqh_op.h"
+#include "signals/lqhkey.h"
 
 static struct lqh_segment *segment_get(struct lqh *lqh, uint32_t ref)
 {

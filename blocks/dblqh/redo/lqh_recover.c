@@ -6,8 +6,10 @@
 #include "blocks/dblqh/lqh_frags.h"
 #include "blocks/dblqh/redo/lqh_redo.h"
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/redo/lqh_log.h"
 #include "blocks/ndbfs/fs_client.h"
 #include "blocks/restore/restore.h"
+#include "values/errors.h"
 #include "signals/lcp.h"
 
 #define RECOVER_REP_MS 250u

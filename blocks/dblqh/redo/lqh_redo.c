@@ -5,7 +5,11 @@
 #include <string.h>
 #include "blocks/dblqh/redo/lqh_redo.h"
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/redo/lqh_log.h"
+#include "blocks/dblqh/schema/lqh_table.h"
 #include "blocks/ndbfs/fs_client.h"
+#include "signals/dict.h"
+#include "values/errors.h"
 #include "signals/gcp.h"
 
 #define FILE_FLAGS (FS_READ | FS_WRITE | FS_DIRECT)

@@ -3,6 +3,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/redo/lqh_redo.h"
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/key/lqh_op.h"
+#include "blocks/dblqh/redo/lqh_log.h"
+#include "signals/lqhkey.h"
+#include "values/errors.h"
 
 void lqh_redo_commit(struct lqh *lqh, struct lqh_op *op, const struct commit_train *commit)
 {

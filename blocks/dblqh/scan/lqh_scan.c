@@ -3,6 +3,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/key/lqh_program.h"
+#include "blocks/dblqh/scan/lqh_scan.h"
+#include "blocks/dblqh/scan/lqh_scan_index.h"
+#include "blocks/dblqh/schema/lqh_table.h"
+#include "signals/dict.h"
+#include "signals/scan.h"
+#include "values/attr.h"
+#include "values/errors.h"
 
 /* A step looks at so many slots per row that it may return, for pages can be half empty. */
 #define SLOTS_PER_ROW  8u

@@ -1,6 +1,9 @@
 /* lqh_scan_filter.c -- a scan that has a program: rows looked at, and those that fit. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/key/lqh_program.h"
+#include "blocks/dblqh/scan/lqh_scan.h"
+#include "values/errors.h"
 
 #define SLOTS_PER_ROW 8u
 

@@ -3,6 +3,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/key/lqh_program.h"
+#include "blocks/dblqh/scan/lqh_scan.h"
+#include "blocks/dblqh/scan/lqh_scan_index.h"
+#include "blocks/dblqh/schema/lqh_table.h"
+#include "blocks/dbtux/tux.h"
+#include "values/errors.h"
 
 #define GROUP      64u /* Entries that are fetched at once. */
 #define RANGE_COST 4u  /* A range counts as so many entries at least: it takes a search. */

@@ -2,6 +2,12 @@
  * for. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/key/lqh_op.h"
+#include "blocks/dblqh/key/lqh_program.h"
+#include "blocks/dblqh/scan/lqh_scan.h"
+#include "blocks/dblqh/scan/lqh_scan_index.h"
+#include "signals/tckey.h"
+#include "values/errors.h"
 
 #define SLOTS_PER_ROW 8u
 

@@ -7,6 +7,9 @@
  */
 #include <string.h>
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/schema/lqh_index.h"
+#include "blocks/dblqh/schema/lqh_table.h"
+#include "values/errors.h"
 #include "signals/local_table.h"
 
 #define BUILD_SKIP  256u /* Fragments that are not here which a step passes over. */

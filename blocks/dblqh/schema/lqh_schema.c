@@ -3,6 +3,14 @@
 #include <string.h>
 #include "blocks/backup/backup.h"
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/failure/lqh_copy_source.h"
+#include "blocks/dblqh/failure/lqh_include.h"
+#include "blocks/dblqh/schema/lqh_table.h"
+#include "signals/dict.h"
+#include "signals/local_table.h"
+#include "signals/lqhkey.h"
+#include "values/errors.h"
+#include "values/key.h"
 
 #define ADD_STEP     16u         /* Fragments that are made before others have their turn. */
 #define FRAG_TO_BE   0xFFFFFFFFu /* In frags[]: the fragment is to be made here. */

@@ -7,6 +7,10 @@
  * backups.
  */
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/key/lqh_op.h"
+#include "blocks/dblqh/schema/lqh_table.h"
+#include "blocks/dblqh/schema/lqh_unique.h"
+#include "signals/lqhkey.h"
 #include "signals/local_table.h"
 
 #define STEP_LOOKS 64u /* Records that a step looks at. */

@@ -1,6 +1,7 @@
 /* test_include.c -- data nodes are lost and come back, again and again, under transactions: chains
  * agree everywhere, replicas are equal, and a death at any point of a return harms nobody else. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dblqh/key/lqh_op.h"
 #include "signals/outcome.h"
 #include "tests/unit/support/include_fixture.h"
 #include "tests/unit/support/sparse.h"

@@ -9,10 +9,15 @@
 #include <cmocka.h>
 #include "blocks/dblqh/redo/lqh_redo.h"
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/schema/lqh_table.h"
 #include "blocks/ndbfs/fs_block.h"
 #include "kernel/sim/sim_world.h"
-#include "values/attr.h"
 #include "signals/gcp.h"
+#include "signals/local_table.h"
+#include "signals/lqhkey.h"
+#include "signals/start.h"
+#include "values/errors.h"
+#include "values/key.h"
 #include "tests/unit/support/kvt_table.h"
 
 #define KEYS     64u

@@ -10,12 +10,17 @@
 #include "blocks/backup/backup.h"
 #include "blocks/dblqh/redo/lqh_redo.h"
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/schema/lqh_table.h"
 #include "blocks/ndbfs/fs_block.h"
 #include "blocks/restore/restore.h"
 #include "kernel/sim/sim_world.h"
-#include "values/attr.h"
 #include "signals/gcp.h"
 #include "signals/lcp.h"
+#include "signals/local_table.h"
+#include "signals/lqhkey.h"
+#include "signals/start.h"
+#include "values/errors.h"
+#include "values/key.h"
 #include "tests/unit/support/kvt_table.h"
 
 #define LDMS     2u

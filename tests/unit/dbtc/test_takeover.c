@@ -2,6 +2,7 @@
  * scan; the survivors end what was under way, and the client's answer is true. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/key/lqh_op.h"
 #include "signals/takeover.h"
 #include "tests/unit/support/sparse.h"
 #include "tests/unit/support/tc_fixture.h"

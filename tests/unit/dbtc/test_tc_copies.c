@@ -2,6 +2,7 @@
  * reads and scans use those that are near, what is refused, forged messages. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dblqh/lqh_state.h"
+#include "blocks/dblqh/schema/lqh_table.h"
 #include "tests/unit/support/tc_fixture.h"
 
 #define GROUPS     2u

@@ -6,6 +6,8 @@
 #include "blocks/dblqh/lqh_state.h"
 #include "blocks/dbtc/tc_state.h"
 #include "signals/copy.h"
+#include "signals/rejoin.h"
+#include "signals/takeover.h"
 #include "tests/unit/support/tc_fixture.h"
 
 #define FRAGMENTS 4u
