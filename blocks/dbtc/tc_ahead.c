@@ -2,6 +2,8 @@
  */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "signals/lqhkey.h"
 
 /* While the handler of a train is at one entry it asks for the entries so far behind that. */
 #define FAR_ENTRIES  8u

@@ -2,6 +2,15 @@
  * trace. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/epoch/tc_wait.h"
+#include "blocks/dbtc/key/tc_commit.h"
+#include "blocks/dbtc/key/tc_connect.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "blocks/dbtc/scan/tc_scan.h"
+#include "blocks/dbtc/schema/tc_table.h"
+#include "blocks/dbtc/unique/tc_lookup.h"
+#include "signals/dict.h"
+#include "signals/gcp.h"
 
 static void check_trans(struct tc *tc, const struct tc_trans *trans)
 {

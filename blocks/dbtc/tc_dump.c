@@ -1,6 +1,8 @@
 /* tc_dump.c -- DUMP orders to DBTC: how full the pools are, and what is under way. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "signals/gcp.h"
 #include "signals/management.h"
 #include "signals/pace.h"
 

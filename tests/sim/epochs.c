@@ -6,6 +6,7 @@
 #include "blocks/dblqh/lqh_state.h"
 #include "blocks/dblqh/key/lqh_op.h"
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/key/tc_trans.h"
 #include "values/errors.h"
 #include "signals/gcp.h"
 #include "tests/sim/failures.h"

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbdict/dict_state.h"
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/key/tc_connect.h"
+#include "blocks/dbtc/key/tc_trans.h"
 #include "blocks/ndbcntr/cntr_state.h"
 #include "signals/management.h"
 #include "tests/sim/failures.h"

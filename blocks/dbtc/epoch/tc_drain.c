@@ -2,6 +2,13 @@
  * node stops, none of all clients but one in single user mode. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/epoch/tc_drain.h"
+#include "blocks/dbtc/key/tc_abort.h"
+#include "blocks/dbtc/key/tc_connect.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "blocks/dbtc/scan/tc_scan.h"
+#include "signals/start.h"
+#include "values/errors.h"
 
 #define DRAIN_TICK_MS 10u
 

@@ -7,6 +7,14 @@
  * While GCI g is saved, g + 1 cannot be closed, so only two GCIs in a row are ever waited for.
  */
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/epoch/tc_epoch.h"
+#include "blocks/dbtc/epoch/tc_wait.h"
+#include "blocks/dbtc/key/tc_commit.h"
+#include "blocks/dbtc/key/tc_connect.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "signals/gcp.h"
+#include "signals/tckey.h"
+#include "values/errors.h"
 
 uint32_t tc_durable_error(const struct tc *tc)
 {

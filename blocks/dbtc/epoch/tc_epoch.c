@@ -9,6 +9,12 @@
  */
 #include <string.h>
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/epoch/tc_epoch.h"
+#include "blocks/dbtc/epoch/tc_wait.h"
+#include "blocks/dbtc/key/tc_commit.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "signals/api_reg.h"
+#include "signals/gcp.h"
 
 void tc_epoch_hold(struct tc *tc, struct tc_trans *trans)
 {

@@ -7,6 +7,13 @@
  * became of those of its former lives is known.
  */
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/epoch/tc_epoch.h"
+#include "blocks/dbtc/epoch/tc_wait.h"
+#include "blocks/dbtc/failure/tc_apifail.h"
+#include "signals/api_reg.h"
+#include "signals/durable.h"
+#include "signals/gcp.h"
+#include "values/errors.h"
 
 /*
  * An epoch has not begun when this TC has it neither as its own nor can have it as the next: while

@@ -2,6 +2,10 @@
  * its records. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/epoch/tc_wait.h"
+#include "blocks/dbtc/failure/tc_apifail.h"
+#include "blocks/dbtc/key/tc_connect.h"
+#include "signals/start.h"
 
 void tc_exec_API_FAILREQ(struct block *block, const struct signal *sig)
 {

@@ -8,6 +8,12 @@
  */
 #include <string.h>
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/failure/tc_include.h"
+#include "blocks/dbtc/failure/tc_nodefail.h"
+#include "blocks/dbtc/key/tc_outcome.h"
+#include "blocks/dbtc/schema/tc_order.h"
+#include "signals/rejoin.h"
+#include "signals/takeover.h"
 
 void tc_include_absent(struct tc *tc, uint32_t node)
 {

@@ -3,6 +3,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The sequence and its reasons stand in docs/protocols/takeover.md. */
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/failure/tc_include.h"
+#include "blocks/dbtc/failure/tc_nodefail.h"
+#include "blocks/dbtc/failure/tc_takeover.h"
+#include "blocks/dbtc/key/tc_abort.h"
+#include "blocks/dbtc/key/tc_outcome.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "blocks/dbtc/scan/tc_scan.h"
+#include "signals/takeover.h"
+#include "values/errors.h"
 
 #define CHECK_MS 10u
 

@@ -2,6 +2,12 @@
  * live replica after the other. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/failure/tc_nodefail.h"
+#include "blocks/dbtc/failure/tc_takeover.h"
+#include "blocks/dbtc/key/tc_abort.h"
+#include "blocks/dbtc/key/tc_commit.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "signals/takeover.h"
 
 /* What the replicas are ordered to do: enum resolve_action; 0: nothing is awaited of them. */
 static uint32_t action_of(const struct tc_op *op)

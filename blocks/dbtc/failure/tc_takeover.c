@@ -4,6 +4,11 @@
 /* The sequence, and why the decision is right, stand in docs/protocols/takeover.md. */
 #include <string.h>
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/failure/tc_nodefail.h"
+#include "blocks/dbtc/failure/tc_takeover.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "signals/takeover.h"
+#include "values/errors.h"
 
 /* So many records are there always, whatever has used up the memory: a transaction of so many
  * operations needs no parts. */

@@ -2,6 +2,13 @@
  * and what hangs. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/failure/tc_apifail.h"
+#include "blocks/dbtc/key/tc_abort.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "blocks/dbtc/scan/tc_scan.h"
+#include "blocks/dbtc/schema/tc_table.h"
+#include "signals/dict.h"
+#include "values/errors.h"
 
 #define TICK_MIN_MS 10u
 #define TICK_MAX_MS 500u

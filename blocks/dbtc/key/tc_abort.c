@@ -2,6 +2,13 @@
  * death. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/failure/tc_nodefail.h"
+#include "blocks/dbtc/key/tc_abort.h"
+#include "blocks/dbtc/key/tc_commit.h"
+#include "blocks/dbtc/key/tc_connect.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "signals/tckey.h"
+#include "values/errors.h"
 
 void tc_rollback_rep(struct tc *tc, const struct tc_connect *connect, uint32_t transid1,
                      uint32_t transid2, const struct tc_reason *reason)

@@ -1,6 +1,14 @@
 /* tc_commit.c -- commits transactions: COMMIT trains, the client's answer, COMPLETE trains. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/epoch/tc_epoch.h"
+#include "blocks/dbtc/failure/tc_nodefail.h"
+#include "blocks/dbtc/key/tc_abort.h"
+#include "blocks/dbtc/key/tc_commit.h"
+#include "blocks/dbtc/key/tc_connect.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "signals/lqhkey.h"
+#include "values/errors.h"
 
 #define DELAY_INSERTED_MS 50u
 

@@ -2,6 +2,19 @@
  * batch. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/epoch/tc_epoch.h"
+#include "blocks/dbtc/failure/tc_nodefail.h"
+#include "blocks/dbtc/key/tc_abort.h"
+#include "blocks/dbtc/key/tc_commit.h"
+#include "blocks/dbtc/key/tc_connect.h"
+#include "blocks/dbtc/key/tc_read.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "blocks/dbtc/schema/tc_table.h"
+#include "blocks/dbtc/unique/tc_lookup.h"
+#include "blocks/dbtc/unique/tc_unique.h"
+#include "signals/lqhkey.h"
+#include "values/errors.h"
+#include "values/table_def.h"
 
 #define REQUEST_KIND_MASK 0x1Fu /* Operation and lock mode. */
 /* What an LQH needs: those, and these flags. */

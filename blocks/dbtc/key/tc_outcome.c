@@ -9,6 +9,12 @@
  * node would know, it was not, and never will be. See docs/protocols/client.md.
  */
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/failure/tc_nodefail.h"
+#include "blocks/dbtc/key/tc_outcome.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "signals/api_reg.h"
+#include "signals/takeover.h"
+#include "values/errors.h"
 #include "signals/outcome.h"
 
 #define RECORDS_MAX 1024u

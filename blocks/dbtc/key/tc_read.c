@@ -2,6 +2,16 @@
  */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/failure/tc_nodefail.h"
+#include "blocks/dbtc/key/tc_connect.h"
+#include "blocks/dbtc/key/tc_read.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "blocks/dbtc/schema/tc_table.h"
+#include "blocks/dbtc/unique/tc_copies.h"
+#include "signals/lqhkey.h"
+#include "signals/order.h"
+#include "values/errors.h"
+#include "values/key.h"
 
 static inline const struct table_def *key_def_of(const struct tc_table *table)
 {

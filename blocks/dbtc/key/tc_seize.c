@@ -2,6 +2,13 @@
  * and releases. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/failure/tc_apifail.h"
+#include "blocks/dbtc/key/tc_abort.h"
+#include "blocks/dbtc/key/tc_connect.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "blocks/dbtc/scan/tc_scan.h"
+#include "signals/tckey.h"
+#include "values/errors.h"
 
 struct tc_connect *tc_connect_find(struct tc *tc, uint32_t ref, uint32_t sender)
 {

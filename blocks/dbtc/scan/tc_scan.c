@@ -3,6 +3,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/failure/tc_nodefail.h"
+#include "blocks/dbtc/key/tc_connect.h"
+#include "blocks/dbtc/key/tc_read.h"
+#include "blocks/dbtc/scan/tc_scan.h"
+#include "blocks/dbtc/schema/tc_table.h"
+#include "blocks/dbtc/unique/tc_copies.h"
+#include "signals/lqhkey.h"
+#include "signals/scan.h"
+#include "values/attr.h"
+#include "values/errors.h"
+#include "values/program.h"
+#include "values/scan_range.h"
 
 #define START_STEP 16u /* Fragments started before others have their turn. */
 

@@ -3,6 +3,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/scan/tc_scan.h"
+#include "blocks/dbtc/schema/tc_table.h"
+#include "values/scan_range.h"
 #include "values/key.h"
 
 static const struct tc_scan_range *ranges_get(const struct tc *tc, const struct tc_scan *scan)

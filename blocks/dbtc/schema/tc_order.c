@@ -9,6 +9,16 @@
  */
 #include <string.h>
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/failure/tc_nodefail.h"
+#include "blocks/dbtc/key/tc_abort.h"
+#include "blocks/dbtc/key/tc_commit.h"
+#include "blocks/dbtc/key/tc_connect.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "blocks/dbtc/scan/tc_scan.h"
+#include "blocks/dbtc/schema/tc_order.h"
+#include "signals/order.h"
+#include "signals/scan.h"
+#include "values/errors.h"
 
 #define LOOK_MS      1u
 #define STEP_RELEASE 16u

@@ -3,6 +3,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/failure/tc_include.h"
+#include "blocks/dbtc/schema/tc_table.h"
+#include "blocks/dbtc/unique/tc_unique.h"
+#include "signals/dict.h"
+#include "signals/local_table.h"
+#include "values/errors.h"
+#include "values/key.h"
 
 struct tc_table *tc_table_get(struct tc *tc, uint32_t table_id)
 {

@@ -6,6 +6,14 @@
  * them. See docs/protocols/fully_replicated.md.
  */
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/key/tc_abort.h"
+#include "blocks/dbtc/key/tc_connect.h"
+#include "blocks/dbtc/key/tc_read.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "blocks/dbtc/schema/tc_table.h"
+#include "blocks/dbtc/unique/tc_copies.h"
+#include "blocks/dbtc/unique/tc_unique.h"
+#include "signals/lqhkey.h"
 
 uint32_t tc_near_fragment(const struct tc *tc, const struct tc_table *table, uint32_t partition)
 {

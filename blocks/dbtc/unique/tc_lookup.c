@@ -7,6 +7,14 @@
  */
 #include <string.h>
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/key/tc_abort.h"
+#include "blocks/dbtc/key/tc_connect.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "blocks/dbtc/schema/tc_table.h"
+#include "blocks/dbtc/unique/tc_lookup.h"
+#include "signals/lqhkey.h"
+#include "values/attr.h"
+#include "values/errors.h"
 
 #define KEY_WORDS_MAX 1088u /* TABLE_KEY_BYTES_MAX and every column's padding. */
 

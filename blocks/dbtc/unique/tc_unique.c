@@ -8,6 +8,15 @@
  */
 #include <string.h>
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/key/tc_abort.h"
+#include "blocks/dbtc/key/tc_connect.h"
+#include "blocks/dbtc/key/tc_read.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "blocks/dbtc/schema/tc_table.h"
+#include "blocks/dbtc/unique/tc_unique.h"
+#include "signals/lqhkey.h"
+#include "values/attr.h"
+#include "values/errors.h"
 #include "values/program.h"
 
 #define PROGRAM_AROUND 8u    /* Words of such a program without its constant: head and ends. */

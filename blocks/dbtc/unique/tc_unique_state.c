@@ -8,6 +8,14 @@
  */
 #include <string.h>
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/key/tc_trans.h"
+#include "blocks/dbtc/schema/tc_table.h"
+#include "blocks/dbtc/unique/tc_unique.h"
+#include "signals/dict.h"
+#include "signals/local_table.h"
+#include "signals/lqhkey.h"
+#include "values/errors.h"
+#include "values/table_def.h"
 
 static struct tc_unique *find(struct tc_table *base, uint32_t index_id)
 {

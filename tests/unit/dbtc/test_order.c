@@ -2,6 +2,9 @@
  * goes on, what comes of it afterwards. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtc/tc_state.h"
+#include "blocks/dbtc/failure/tc_nodefail.h"
+#include "blocks/dbtc/key/tc_read.h"
+#include "blocks/dbtc/schema/tc_table.h"
 #include "tests/unit/support/tc_fixture.h"
 
 static int setup(void **state)

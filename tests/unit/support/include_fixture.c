@@ -2,6 +2,7 @@
  * without, under clients' transactions; what must be equal in the end. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/support/include_fixture.h"
+#include "blocks/dbtc/schema/tc_table.h"
 
 #define TABLE_FLAGS (TABLE_ROW_GCI | TABLE_READ_BACKUP)
 #define OPS_MAX     4u
