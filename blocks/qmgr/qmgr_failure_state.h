@@ -110,12 +110,31 @@ bool qmgr_reaches(const struct qmgr *qmgr, uint32_t node);
 void qmgr_reach_probe(struct qmgr *qmgr);
 void qmgr_reach_reset(struct qmgr *qmgr);
 void qmgr_reach_view(struct qmgr *qmgr); /* The view has changed: what is left to be found? */
-void qmgr_reach_row(struct qmgr *qmgr, uint32_t node, const struct node_mask *row);
-void qmgr_reach_evaluate(struct qmgr *qmgr);
-void qmgr_reach_now(struct qmgr *qmgr);                   /* QMGR_REACH_NOW has come. */
 void qmgr_reach_joined(struct qmgr *qmgr, uint32_t node); /* The node is a member now. */
 void qmgr_reach_tick(struct qmgr *qmgr);
+/* Members that may still be spoken to. */
+struct node_mask qmgr_reach_others(const struct qmgr *qmgr);
+/* A check begins, or begins anew: all of them are asked. */
+void qmgr_reach_begin(struct qmgr *qmgr);
+/* Asks it: only an answer to this question counts from now on. */
+void qmgr_reach_ask(struct qmgr *qmgr, uint32_t node);
+/* Tells it the own row. `ask`: number of a question to it; `answer`: number of its question that
+ * this answers; 0 = none. */
+void qmgr_reach_say(struct qmgr *qmgr, uint32_t node, uint32_t ask, uint32_t answer);
+/* Brings the own row up to date; with `tell` the others learn of a change. True: it has changed. */
+bool qmgr_reach_update_row(struct qmgr *qmgr, bool tell);
+/* QMGR_REACH_NOW follows behind what runs now. */
+void qmgr_reach_evaluate_soon(struct qmgr *qmgr);
+/* This node has perhaps not run for a while: what that was goes to nobody's account. */
+void qmgr_reach_forgive_stall(struct qmgr *qmgr);
+
+/* qmgr_reach_rows.c: what the members say. */
+void qmgr_reach_row(struct qmgr *qmgr, uint32_t node, const struct node_mask *row);
 void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig);
+
+/* qmgr_reach_judge.c: who has to leave. */
+void qmgr_reach_evaluate(struct qmgr *qmgr);
+void qmgr_reach_now(struct qmgr *qmgr); /* QMGR_REACH_NOW has come. */
 
 /* qmgr_failure.c: agreement. */
 bool qmgr_agrees(const struct qmgr *qmgr); /* A lost member is a matter of agreement. */
