@@ -27,6 +27,10 @@ enum sysfile_state {
 };
 enum sysfile_found { SYSFILE_NONE = 0, SYSFILE_GOOD, SYSFILE_BAD };
 
+/* Pause until the other copy follows: long enough that commits for the disk, one after the other,
+ * do not pay for it. */
+#define SYSFILE_REPEAT_MS 20u
+
 struct dih_sysfile {
     uint32_t state; /* enum sysfile_state */
     uint32_t copy;  /* Copy that is being opened, read or written. */
@@ -57,8 +61,37 @@ struct dih_sysfile {
     struct sysfile read; /* Content of the copy that was read last. */
 };
 
-/* dih_sysfile.c */
+/* dih_sysfile.c: the copies are opened and written. */
+extern const char *const dih_sysfile_names[SYSFILE_COPIES];
+/* Opens the copy; FSOPENCONF finds `state`. */
+void dih_sysfile_open(struct dih *dih, uint32_t copy, enum sysfile_state state);
+/* Memory for the bytes of the copy. */
+uint8_t *dih_sysfile_block(const struct dih_sysfile *sys, uint32_t copy);
+/* What the header of this node's copy says. */
+struct file_expected dih_sysfile_expected(const struct dih *dih, uint32_t copy);
+/* So many writes of what is known now; the last of them answers whoever waits. */
+void dih_sysfile_want_writes(struct dih *dih, uint32_t writes);
+/* Both copies get what is known now; lcp_node_named() follows. */
+void sysfile_write_both(struct dih *dih);
+/* Lets both copies have the newest GCI. False: they have it already. */
+bool sysfile_repeat(struct dih *dih);
+/* Repeats the write of this sequence if it is still the newest. */
+void sysfile_tick(struct dih *dih, uint32_t sequence);
+void dih_exec_FSCLOSEREF(struct block *block, const struct signal *sig);
+void dih_exec_FSOPENCONF(struct block *block, const struct signal *sig);
+void dih_exec_FSWRITECONF(struct block *block, const struct signal *sig);
+void dih_exec_FSOPENREF(struct block *block, const struct signal *sig);
+void dih_exec_FSREADREF(struct block *block, const struct signal *sig);
+void dih_exec_FSWRITEREF(struct block *block, const struct signal *sig);
+
+/* dih_sysfile_read.c: what the copies are worth at a start. */
 void sysfile_read(struct dih *dih, uint32_t sttor_sender, uint32_t sttor_data);
+void dih_exec_FSREADCONF(struct block *block, const struct signal *sig);
+void dih_exec_FSCLOSECONF(struct block *block, const struct signal *sig);
+
+/* dih_sysfile_content.c: what they say. */
+/* Fills in the node group of each node id, or SYSFILE_NO_GROUP. */
+void dih_sysfile_fill_groups(const struct dih *dih, uint8_t *nodegroup);
 /* Writes gcp_node.copy_gci, which the logs of `members` have; sysfile_ends() came before. */
 void sysfile_copy(struct dih *dih, const struct node_mask *members);
 void sysfile_ends(struct dih *dih, const struct section *list);
@@ -66,20 +99,6 @@ void sysfile_ends(struct dih *dih, const struct section *list);
  * at `gci`. */
 void sysfile_life(struct dih *dih, uint32_t incarnation, const struct section *ended);
 void sysfile_join(struct dih *dih, uint32_t gci);
-/* Both copies get what is known now; lcp_node_named() follows. */
-void sysfile_write_both(struct dih *dih);
-/* Lets both copies have the newest GCI. False: they have it already. */
-bool sysfile_repeat(struct dih *dih);
-/* Repeats the write of this sequence if it is still the newest. */
-void sysfile_tick(struct dih *dih, uint32_t sequence);
-void dih_exec_FSCLOSECONF(struct block *block, const struct signal *sig);
-void dih_exec_FSCLOSEREF(struct block *block, const struct signal *sig);
-void dih_exec_FSOPENCONF(struct block *block, const struct signal *sig);
-void dih_exec_FSREADCONF(struct block *block, const struct signal *sig);
-void dih_exec_FSWRITECONF(struct block *block, const struct signal *sig);
-void dih_exec_FSOPENREF(struct block *block, const struct signal *sig);
-void dih_exec_FSREADREF(struct block *block, const struct signal *sig);
-void dih_exec_FSWRITEREF(struct block *block, const struct signal *sig);
 void dih_exec_SYSFILE_INFO_REQ(struct block *block, const struct signal *sig);
 void dih_exec_SYSFILE_START_REQ(struct block *block, const struct signal *sig);
 void dih_exec_SYSFILE_VOID_REQ(struct block *block, const struct signal *sig);
