@@ -36,6 +36,10 @@ struct schema_copy {
     uint64_t sequence;
     char text[200]; /* COPY_BAD: file, offset, kind. */
 };
+/* Sizes of both copies are multiples of this: some more than is needed, so that not every small
+ * table asks the disk. */
+#define SCHEMA_ROOM_STEP 65536u
+
 struct dict_file {
     uint32_t state;  /* enum schema_file_state */
     uint32_t copy;   /* Copy that is open. */
@@ -122,8 +126,34 @@ void dict_group_check(struct dict *dict);
 void dict_group_step(struct dict *dict);
 
 /* dict_file.c */
+extern const char *const dict_file_names[IMAGE_COPIES];
+/* What the header of this node's copy says. */
+struct file_expected dict_file_expected(const struct dict *dict, uint32_t copy);
+/* `state` is the one in which the answer is awaited. */
+void dict_file_open(struct dict *dict, uint32_t copy, uint32_t state, uint32_t flags);
+void dict_file_close(struct dict *dict, uint32_t state);
+/* The node ends: the copy cannot be `what`. */
+_Noreturn void dict_file_io_failed(const struct dict *dict, const struct signal *sig,
+                                   const char *what);
 void dict_file_init(struct dict *dict);
+void dict_exec_FSOPENCONF(struct block *block, const struct signal *sig);
+void dict_exec_FSCLOSECONF(struct block *block, const struct signal *sig);
+void dict_exec_FSOPENREF(struct block *block, const struct signal *sig);
+void dict_exec_FSWRITEREF(struct block *block, const struct signal *sig);
+void dict_exec_FSCLOSEREF(struct block *block, const struct signal *sig);
+
+/* dict_file_read.c */
 void dict_file_read(struct dict *dict, uint32_t sttor_sender, uint32_t sttor_data);
+void dict_file_checked(struct dict *dict, uint32_t wrong_id);
+bool dict_file_equal(const struct dict *dict); /* Both copies have the schema as it is. */
+/* The node must start from its files and cannot. */
+_Noreturn void dict_file_fail(struct dict *dict);
+/* A copy is closed, or was not there. */
+void dict_file_copy_read(struct dict *dict);
+void dict_exec_FSREADCONF(struct block *block, const struct signal *sig);
+void dict_exec_FSREADREF(struct block *block, const struct signal *sig);
+
+/* dict_file_write.c */
 /* Writes both copies; then dict_restart_written() or dict_local_written(). `without`: a table of
  * which, with its unique indexes, only the versions are kept; 0 = none. `as_is`: and of an altered
  * table what it is, not what it is going to be. */
@@ -132,20 +162,18 @@ void dict_file_write(struct dict *dict, uint64_t sequence, uint32_t without, boo
 void dict_file_tell(struct dict *dict, bool changed);
 /* Gets room on the disk for the image as the dictionary is now; then dict_local_room(). */
 void dict_file_make_room(struct dict *dict);
-void dict_file_checked(struct dict *dict, uint32_t wrong_id);
-bool dict_file_equal(const struct dict *dict); /* Both copies have the schema as it is. */
-/* The node must start from its files and cannot. */
-_Noreturn void dict_file_fail(struct dict *dict);
-void dict_exec_FSOPENCONF(struct block *block, const struct signal *sig);
-void dict_exec_FSREADCONF(struct block *block, const struct signal *sig);
+/* The next piece of the copy goes out, or its head after the last one. */
+void dict_file_write_piece(struct dict *dict);
+/* The copy is closed: the other one follows, or whoever waits hears of it. */
+void dict_file_copy_written(struct dict *dict);
+/* The first copy from this one on that is too short gets room;
+ * without any, or after an error, dict_local_room() follows. */
+void dict_file_next_room(struct dict *dict, uint32_t copy);
+/* Is it a full disk that refuses the room? Then room_error says so. */
+bool dict_file_room_refused(struct dict *dict, const struct signal *sig);
 void dict_exec_FSWRITECONF(struct block *block, const struct signal *sig);
-void dict_exec_FSCLOSECONF(struct block *block, const struct signal *sig);
 void dict_exec_FSPREALLOCATECONF(struct block *block, const struct signal *sig);
 void dict_exec_FSPREALLOCATEREF(struct block *block, const struct signal *sig);
-void dict_exec_FSOPENREF(struct block *block, const struct signal *sig);
-void dict_exec_FSREADREF(struct block *block, const struct signal *sig);
-void dict_exec_FSWRITEREF(struct block *block, const struct signal *sig);
-void dict_exec_FSCLOSEREF(struct block *block, const struct signal *sig);
 
 /* dict_restart.c */
 void dict_restart_written(struct dict *dict);
