@@ -2,7 +2,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "formats/lcp_stream.h"
-#include "blocks/dbtup/tup.h"
+#include "blocks/dbtup/tup_frag.h"
+#include "blocks/dbtup/tup_read.h"
+#include "blocks/dbtup/tup_restore.h"
 
 struct backup_rows {
     struct tup_checkpoint at;

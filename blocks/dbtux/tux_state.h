@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <string.h>
-#include "blocks/dbtup/tup.h"
+#include "blocks/dbtup/tup_row.h"
 #include "blocks/dbtux/tux.h"
 #include "kernel/base/page_dir.h"
 

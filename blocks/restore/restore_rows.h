@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "formats/lcp_stream.h"
-#include "blocks/dbtup/tup.h"
+#include "blocks/dbtup/tup_frag.h"
+#include "blocks/dbtup/tup_restore.h"
 
 /*
  * The newest file that has a page wins: the fragment's own marks of changed pages tell which pages
