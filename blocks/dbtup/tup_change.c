@@ -5,6 +5,7 @@
  * index element, lock) and only then changes anything that would have to be undone by more than
  * giving that back.
  */
+#include "blocks/dbtup/tup_indexes_state.h"
 #include "blocks/dbtup/tup_state.h"
 #include "values/errors.h"
 

@@ -9,6 +9,7 @@
  * only there while checkpoint files are being read; a page and the fragment know how many they
  * have.
  */
+#include "blocks/dbtup/tup_indexes_state.h"
 #include "blocks/dbtup/tup_state.h"
 
 struct frag_sum {

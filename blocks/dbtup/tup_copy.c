@@ -1,6 +1,7 @@
 /* tup_copy.c -- a fragment's rows on their way to the same places of another replica: the walk at
  * the source, old rows and new ones at the target. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dbtup/tup_restore_state.h"
 #include "blocks/dbtup/tup_state.h"
 #include "values/errors.h"
 #include "values/key.h"

@@ -1,5 +1,6 @@
 /* tup_index.c -- what ordered indexes see of rows, and keeping both together. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dbtup/tup_indexes_state.h"
 #include "blocks/dbtup/tup_state.h"
 
 const uint8_t *tup_index_image(const struct tup_frag *frag, uint32_t row_id, bool copy)

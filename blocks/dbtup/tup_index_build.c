@@ -5,6 +5,7 @@
  * which asks nothing: TUX leaves out what is behind the border. So a step only has to move the
  * border over a row and add what the row, as it is now, must have.
  */
+#include "blocks/dbtup/tup_indexes_state.h"
 #include "blocks/dbtup/tup_state.h"
 #include "values/errors.h"
 

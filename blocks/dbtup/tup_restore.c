@@ -1,6 +1,8 @@
 /* tup_restore.c -- puts, changes and removes rows by row id: for checkpoint files and the redo
  * log's replay. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dbtup/tup_indexes_state.h"
+#include "blocks/dbtup/tup_restore_state.h"
 #include "blocks/dbtup/tup_state.h"
 #include "values/errors.h"
 #include "values/key.h"

@@ -1,5 +1,6 @@
 /* tup_table.c -- tables and fragments: layout of rows from the definition, dropping in steps. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "blocks/dbtup/tup_indexes_state.h"
 #include "blocks/dbtup/tup_state.h"
 #include "values/errors.h"
 

@@ -1,6 +1,7 @@
 /* tup_unique.c -- the keys that rows have in unique indexes. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
+#include "blocks/dbtup/tup_indexes_state.h"
 #include "blocks/dbtup/tup_state.h"
 #include "values/errors.h"
 
