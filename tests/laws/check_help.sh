@@ -24,7 +24,7 @@ done
 [ "$have" = "$(printf '%s\n' "$have" | sort -nu)" ] || law "include/ndb/errors_help.def is not ascending"
 
 # --- Parameters. Sections share numbers, so one that all have may be asked for by the name of another section. ---
-asked=$(find "${rooms[@]}" -name '*.c' ! -path config/config_check.c -exec grep -ohE '\bCFG_[A-Z]+_[A-Za-z0-9_]+' {} + | sort -u)
+asked=$(find "${rooms[@]}" -name '*.c' ! -path 'config/config_check*.c' -exec grep -ohE '\bCFG_[A-Z]+_[A-Za-z0-9_]+' {} + | sort -u)
 while read -r section name; do
     if grep -q "^UNUSED($section, $name," config/params_unused.def; then
         grep -qx "CFG_${section}_$name" <<<"$asked" && law "config/params_unused.def says that nothing asks for $name of $section"
