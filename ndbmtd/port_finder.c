@@ -89,7 +89,7 @@ void port_finder_lost(struct process *process)
  * it has dropped since, for that of other data nodes. A node that had nothing, and is not started,
  * has stored nothing of it: it begins anew, with what the server says now, unless that is a fresh
  * server again, which says something else within seconds. One that has files is not asked for its
- * opinion: main.c.
+ * opinion: fetch.c.
  */
 #define SAID_AGAIN 5u /* Times, a second apart. */
 

@@ -210,7 +210,7 @@ uint64_t files_cluster(const struct process *process);
 /* Carries out what is under way and closes. After workers_run(). */
 void files_close(struct process *process);
 
-/* --- main.c --- */
+/* --- look.c --- */
 void remove_pid_file(const struct process *process);
 
 /* --- watchdog.c --- */
