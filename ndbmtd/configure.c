@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include "kernel/base/pool.h"
 #include "ndb/mgm.h"
+#include "ndbmtd/configure.h"
 #include "ndbmtd/process.h"
 
 #define REDO_BUFFER_MIN  (256u * 1024u) /* Bytes of each LDM instance. */

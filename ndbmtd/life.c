@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "blocks/cmvmi/cmvmi.h"
+#include "ndbmtd/configure.h"
 #include "ndbmtd/life.h"
 #include "ndbmtd/node_blocks.h"
 #include "service/notify.h"

@@ -8,6 +8,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "ndbmtd/configure.h"
 #include "ndbmtd/life.h"
 
 static int use_data_dir(struct process *process)

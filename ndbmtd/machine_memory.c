@@ -8,11 +8,12 @@
  * limit is its data node's own; in a container or a scope there may be several, whether or not they
  * run just now.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "ndbmtd/process.h"
+#include "ndbmtd/configure.h"
 
 #define LINE_SIZE 4352 /* A path and what stands before it. */
 

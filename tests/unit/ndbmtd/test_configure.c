@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "config/config_parse.h"
 #include "ndb/mgm.h"
+#include "ndbmtd/configure.h"
 #include "ndbmtd/process.h"
 
 #define PAGES_PER_MB 32u
