@@ -5,7 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "mgmd/mgm_link.h"
 #include "mgmd/mgmd.h"
+#include "mgmd/mgmd_config.h"
 #include "transporters/transporter.h"
 
 struct mgm_link {

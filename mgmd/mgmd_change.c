@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "config/config_parse.h"
+#include "mgmd/mgm_link.h"
 #include "mgmd/mgmd.h"
+#include "mgmd/mgmd_config.h"
+#include "mgmd/mgmd_peers.h"
 
 /* Why another server's configuration cannot be this one's, or NULL. */
 const char *mgmd_config_not_ours(const struct mgmd *mgmd, const struct cluster_config *theirs,

@@ -10,6 +10,8 @@
 
 #include "config/config_parse.h"
 #include "mgmd/mgmd.h"
+#include "mgmd/mgmd_config.h"
+#include "mgmd/mgmd_peers.h"
 
 struct cluster_config *mgmd_read_config(const char *file)
 {

@@ -5,7 +5,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "mgmd/mgm_link.h"
 #include "mgmd/mgmd.h"
+#include "mgmd/mgmd_commands.h"
+#include "mgmd/mgmd_config.h"
+#include "mgmd/mgmd_peers.h"
+#include "mgmd/mgmd_session.h"
 #include "signals/event_log.h"
 
 #define PARAM_PORT 406 /* The link parameter that names the listening port. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "mgmd/mgmd.h"
+#include "mgmd/mgmd_config.h"
 
 uint8_t *mgmd_read_file(const char *path, size_t *size)
 {

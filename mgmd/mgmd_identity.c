@@ -19,7 +19,9 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "mgmd/mgm_link.h"
 #include "mgmd/mgmd.h"
+#include "mgmd/mgmd_config.h"
 #include "signals/api_reg.h"
 
 /* Data nodes that run have been met within this time: they tell their ports every second. */

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/message.h"
 #include "mgmd/mgmd.h"
+#include "mgmd/mgmd_config.h"
 
 static void kept_path(const struct mgmd *mgmd, uint32_t generation, char *path, size_t size)
 {

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "mgmd/mgmd.h"
+#include "mgmd/mgmd_session.h"
 
 #define ADDRESSES_MAX                                                                              \
     (MGMD_LISTENERS - 3) /* A name has no more that count; three listeners are for others. */

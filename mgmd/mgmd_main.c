@@ -13,7 +13,11 @@
 #include <unistd.h>
 
 #include "config/config_parse.h"
+#include "mgmd/mgm_link.h"
 #include "mgmd/mgmd.h"
+#include "mgmd/mgmd_config.h"
+#include "mgmd/mgmd_peers.h"
+#include "mgmd/mgmd_session.h"
 #include "service/log_follow.h"
 #include "service/notify.h"
 #include "service/program.h"

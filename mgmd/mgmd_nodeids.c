@@ -3,7 +3,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 
+#include "mgmd/mgm_link.h"
 #include "mgmd/mgmd.h"
+#include "mgmd/mgmd_session.h"
 #include "signals/management.h"
 
 static void nodeid_send(struct mgmd *mgmd, struct mgmd_request *request, uint32_t hold_ms)

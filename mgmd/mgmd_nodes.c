@@ -8,7 +8,11 @@
 #include <strings.h>
 #include <sys/socket.h>
 
+#include "mgmd/mgm_link.h"
 #include "mgmd/mgmd.h"
+#include "mgmd/mgmd_config.h"
+#include "mgmd/mgmd_peers.h"
+#include "mgmd/mgmd_session.h"
 #include "signals/event_log.h"
 #include "signals/event_text.h"
 

@@ -4,7 +4,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "mgmd/mgm_link.h"
 #include "mgmd/mgmd.h"
+#include "mgmd/mgmd_commands.h"
+#include "mgmd/mgmd_config.h"
+#include "mgmd/mgmd_session.h"
 #include "signals/management.h"
 
 bool mgmd_is_data_node(const struct mgmd *mgmd, uint32_t id)

@@ -14,7 +14,10 @@
 #include <xxhash.h>
 
 #include "config/mgm_handle.h"
+#include "mgmd/mgm_link.h"
 #include "mgmd/mgmd.h"
+#include "mgmd/mgmd_config.h"
+#include "mgmd/mgmd_peers.h"
 
 #define ASK_MS   1000u
 #define ALIVE_MS 3500u /* A server is alive for so long after its last answer: three questions. */

@@ -5,7 +5,10 @@
 
 #include "kernel/base/arena.h"
 #include "kernel/base/u64.h"
+#include "mgmd/mgm_link.h"
 #include "mgmd/mgmd.h"
+#include "mgmd/mgmd_commands.h"
+#include "mgmd/mgmd_session.h"
 #include "signals/event_log.h"
 #include "signals/event_text.h"
 #include "signals/redo.h"

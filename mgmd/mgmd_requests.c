@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mgmd/mgm_link.h"
 #include "mgmd/mgmd.h"
+#include "mgmd/mgmd_session.h"
 #include "signals/management.h"
 
 struct mgmd_request *mgmd_request_new(struct mgmd_session *session, uint64_t wait_ms)

@@ -17,7 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "mgmd/mgm_link.h"
 #include "mgmd/mgmd.h"
+#include "mgmd/mgmd_commands.h"
+#include "mgmd/mgmd_session.h"
 
 #define SNIFF_BYTES 4u
 
