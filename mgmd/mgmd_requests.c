@@ -14,6 +14,7 @@
 
 #include "mgmd/mgm_link.h"
 #include "mgmd/mgmd.h"
+#include "mgmd/mgmd_commands.h"
 #include "mgmd/mgmd_session.h"
 #include "signals/management.h"
 

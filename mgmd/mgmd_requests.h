@@ -100,5 +100,3 @@ void mgmd_order_nodeid_free(struct mgmd *mgmd, uint32_t id);
 void mgmd_take_nodeid(struct mgmd *mgmd, uint32_t node, const struct signal *sig);
 /* Some have not answered: most of them are enough, because two servers' majorities meet. */
 void mgmd_nodeid_late(struct mgmd *mgmd, struct mgmd_request *request);
-/* Sends the answer of get nodeid. */
-void mgmd_reply_nodeid(struct mgmd_session *session, uint32_t id, const char *name);
