@@ -196,10 +196,6 @@ void sim_sweep(struct sim_world *world,
                struct sim_process *process); /* Ends a process that stopped or failed. */
 
 /* --- sim_net.c --- */
-void sim_routes_add(struct sim_world *world, struct sim_process *process);
-void sim_run_route(struct sim_world *world, struct sim_route *route);
-void sim_run_end(struct sim_world *world, struct sim_end *end);
-void sim_run_stream(struct sim_world *world, struct sim_stream *stream);
 bool sim_net_welcome(const struct sim_world *world, uint32_t peer);
 void sim_net_kill(struct sim_process *process);
 void sim_net_revive(struct sim_process *process);
@@ -208,5 +204,15 @@ bool sim_net_send(struct sim_process *process, uint32_t peer, uint32_t epoch, co
 void sim_net_close(struct sim_process *process, uint32_t peer, uint32_t epoch, const char *reason);
 void sim_net_allow(struct sim_process *process, uint32_t peer, bool allowed);
 void sim_net_free(struct sim_world *world);
+
+/* --- sim_route.c --- */
+void sim_routes_add(struct sim_world *world, struct sim_process *process);
+void sim_run_route(struct sim_world *world, struct sim_route *route);
+
+/* --- sim_end.c --- */
+void sim_run_end(struct sim_world *world, struct sim_end *end);
+void sim_run_stream(struct sim_world *world, struct sim_stream *stream);
+
+/* --- sim_stream.c --- */
 /* Whatever slowed it is over, also for what is under way. */
 void sim_link_calm(struct sim_world *world, struct sim_stream *stream);
