@@ -4,13 +4,18 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include "api/core/api_core.h"
+#include "api/core/api_dict.h"
 #include "api/core/api_pool.h"
+#include "api/core/api_scan.h"
+#include "api/core/api_tx.h"
 #include "kernel/base/beat_rule.h"
 #include "signals/arbitrator.h"
+#include "signals/scan.h"
 #include "signals/takeover.h"
 #include "signals/api_reg.h"
 #include "values/errors.h"
 #include "values/key.h"
+#include "values/program.h"
 
 /* What a client knows of a data node. The atomics are written by the node's part and read by all
  * clients. */

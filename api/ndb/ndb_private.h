@@ -6,6 +6,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include "api/core/api_core.h"
+#include "api/core/api_dict.h"
+#include "api/core/api_scan.h"
+#include "api/core/api_tx.h"
 #include "values/errors.h"
 
 struct cluster_config;

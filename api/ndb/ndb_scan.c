@@ -6,6 +6,7 @@
 #include "api/ndb/ndb_private.h"
 #include "api/ndb/record_member.h"
 #include "api/ndb/ndb_program.h"
+#include "signals/scan.h"
 #include "values/scan_range.h"
 
 static_assert(NDB_ROW_ID == ATTR_ROW_ID && NDB_ROW_GCI == ATTR_ROW_GCI, "one number each");

@@ -3,6 +3,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "api/core/api_core.h"
+#include "api/core/api_dict.h"
+#include "api/core/api_scan.h"
+#include "api/core/api_tx.h"
 #include "api/core/counter.h"
 #include "kernel/sim/sim_world.h"
 

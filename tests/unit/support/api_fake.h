@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "api/core/api_core.h"
+#include "api/core/api_dict.h"
+#include "api/core/api_scan.h"
+#include "api/core/api_tx.h"
 #include "signals/api_reg.h"
 #include "values/errors.h"
 

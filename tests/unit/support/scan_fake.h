@@ -2,6 +2,7 @@
  * answers. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
+#include "signals/scan.h"
 #include "tests/unit/support/api_fake.h"
 #include "values/scan_range.h"
 
