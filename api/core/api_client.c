@@ -2,7 +2,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
-#include "api/core/api_state.h"
+#include "api/core/api_connect_state.h"
+#include "api/core/api_dict_state.h"
+#include "api/core/api_durable_state.h"
+#include "api/core/api_scan_state.h"
+#include "api/core/api_tx_state.h"
 
 /* client_last is the highest instance ever used: walks over all clients end there. */
 static uint32_t take_instance(struct api_core *core, struct api_client *client)

@@ -2,7 +2,9 @@
  * released. */
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
-#include "api/core/api_state.h"
+#include "api/core/api_connect_state.h"
+#include "api/core/api_scan_state.h"
+#include "api/core/api_tx_state.h"
 
 #define RESEND_MS 20u
 

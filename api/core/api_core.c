@@ -3,9 +3,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
+#include "api/core/api_dict_state.h"
 #include "api/core/api_state.h"
 #include "signals/durable.h"
 #include "signals/outcome.h"
+#include "signals/scan.h"
 
 #define REGISTER_STARTING_MS                                                                       \
     20u /* While the node is not started: transactions shall begin soon after it is. */

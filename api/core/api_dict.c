@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-#include "api/core/api_state.h"
+#include "api/core/api_dict_state.h"
+#include "api/core/api_table_state.h"
+#include "api/core/api_tx_state.h"
 
 #define RETRY_MS         50u
 #define BUCKETS_MAX      23040u

@@ -5,7 +5,7 @@
  * An epoch names the life of the cluster that it belongs to, and coordinators know how former lives
  * ended; so it may be asked for at any time, even when all data nodes were lost meanwhile.
  */
-#include "api/core/api_state.h"
+#include "api/core/api_durable_state.h"
 #include "signals/durable.h"
 #include "signals/gcp.h"
 

@@ -1,6 +1,7 @@
 /* api_lost.c -- transactions whose node or whose time is lost: what happened, and what is asked
  * elsewhere. */
 /* SPDX-License-Identifier: MIT */
+#include "api/core/api_durable_state.h"
 #include "api/core/api_transaction.h"
 
 #define READ_ATTEMPTS 4u    /* Nodes that a committed read is sent to before it fails. */

@@ -1,7 +1,7 @@
 /* api_merge.h -- the rows of all fragments of an index scan in one order. */
 /* SPDX-License-Identifier: MIT */
 #pragma once
-#include "api/core/api_state.h"
+#include "api/core/api_scan_state.h"
 #include "values/scan_range.h"
 
 /*

@@ -3,7 +3,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
-#include "api/core/api_state.h"
+#include "api/core/api_table_state.h"
+#include "api/core/api_tx_state.h"
 
 static bool grow_train(struct api_tx *tx, uint32_t words)
 {

@@ -6,7 +6,8 @@
  * the client's other threads have under way. It refuses new reads before that, but those that were
  * asked for together are on their way by then. So a batch waits here, and is slower, not refused.
  */
-#include "api/core/api_state.h"
+#include "api/core/api_table_state.h"
+#include "api/core/api_tx_state.h"
 #include "values/attr.h"
 
 #define ROWS_WORDS (128u * 1024u) /* A quarter of SendBufferMemory's default. */

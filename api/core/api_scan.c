@@ -3,8 +3,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
+#include "api/core/api_connect_state.h"
 #include "api/core/api_merge.h"
-#include "api/core/api_state.h"
+#include "api/core/api_table_state.h"
+#include "values/program.h"
 
 #define CHUNK_ROOM_MIN  8192u  /* Words: most batches fit, so chunks can be used again. */
 #define CHUNK_ROOM_KEPT 65536u /* Words: larger ones are given back. */

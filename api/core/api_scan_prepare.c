@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "api/core/api_merge.h"
-#include "api/core/api_state.h"
+#include "api/core/api_table_state.h"
 #include "values/key.h"
 
 /* Fragments of which the server can read so many at the same time, as a merge needs them. */

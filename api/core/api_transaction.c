@@ -2,6 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
+#include "api/core/api_connect_state.h"
+#include "api/core/api_durable_state.h"
+#include "api/core/api_scan_state.h"
+#include "api/core/api_table_state.h"
 #include "api/core/api_transaction.h"
 
 #define TRAIN_KEPT (1u << 18) /* Words that a recycled transaction may keep. */

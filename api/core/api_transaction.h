@@ -2,7 +2,7 @@
  * with its mishaps (api_lost.c). */
 /* SPDX-License-Identifier: MIT */
 #pragma once
-#include "api/core/api_state.h"
+#include "api/core/api_tx_state.h"
 
 static inline uint64_t api_transid_of(uint32_t transid1, uint32_t transid2)
 {

@@ -2,7 +2,9 @@
  * transaction all the same. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/support/api_fake.h"
+#include "api/core/api_dict.h"
 #include "api/core/api_state.h"
+#include "api/core/api_tx.h"
 
 #define OPS  1000u
 #define ROOM 5000u /* Words: one part and a bit. */

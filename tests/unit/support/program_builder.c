@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/support/program_builder.h"
 #include <stdlib.h>
-#include "api/core/api_state.h"
+#include "api/core/api_table_state.h"
 #include "api/ndb/ndb_program.h"
 
 struct ndb_table *builder_table(struct table_def *def)
