@@ -30,6 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "kernel/base/bitmask.h"
+#include "kernel/base/block_ref.h"
 
 struct api_core;
 struct api_client;

@@ -6,8 +6,9 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
-#include "api/ndb/ndb_private.h"
+#include "api/ndb/connection_state.h"
 #include "config/config.h"
+#include "values/errors.h"
 
 #define DEFAULT_TIMEOUT_MS 10000u
 #define DEFAULT_SPIN_US    50u

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "api/ndb/ndb_private.h"
+#include "api/ndb/connection_state.h"
 #include "config/config.h"
 #include "transporters/transporter.h"
 

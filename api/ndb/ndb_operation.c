@@ -5,6 +5,7 @@
 #include "api/ndb/ndb_blame.h"
 #include "api/ndb/ndb_operation.h"
 #include "api/ndb/ndb_program.h"
+#include "api/ndb/record_state.h"
 
 #define WORDS_KEPT 1024u /* An operation that is recycled keeps a buffer of at most so many. */
 

@@ -6,6 +6,7 @@
 #include "api/ndb/ndb_operation.h"
 #include "api/ndb/ndb_program.h"
 #include "api/ndb/record_member.h"
+#include "api/ndb/record_state.h"
 
 struct ndb_operation *ndb_operation_define(struct ndb_transaction *t, struct ndb_table *table,
                                            enum ndb_operation_type type,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include "api/ndb/ndb_blame.h"
 #include "api/ndb/ndb_private.h"
+#include "api/ndb/record_state.h"
 
 struct ndb_reads {
     ndb_t *ndb;

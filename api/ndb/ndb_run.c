@@ -5,6 +5,7 @@
 #include <time.h>
 #include "api/ndb/ndb_blame.h"
 #include "api/ndb/ndb_private.h"
+#include "api/ndb/record_state.h"
 
 #define PAUSE_MAX_US 100000u
 #define MANY_AT_ONCE 256u /* Rows of ndb_change_many that are in flight together. */

@@ -5,6 +5,7 @@
 #include "api/ndb/ndb_blame.h"
 #include "api/ndb/ndb_private.h"
 #include "api/ndb/record_member.h"
+#include "api/ndb/record_state.h"
 
 /* ---- Making records. ---- */
 

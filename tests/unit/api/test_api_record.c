@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/support/api_fake.h"
 #include "api/ndb/ndb_private.h"
+#include "api/ndb/record_state.h"
 
 /* One column of each kind: fixed words, odd size, short and long variable, char, nullable. */
 static struct table_def *make_def(void)

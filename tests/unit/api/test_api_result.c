@@ -3,6 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/support/api_fake.h"
 #include "api/ndb/ndb_private.h"
+#include "api/ndb/record_state.h"
 
 /* A client of two nodes without a loop: somebody else always seems to poll. */
 struct setup {
