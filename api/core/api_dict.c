@@ -165,6 +165,13 @@ static struct api_table *decode_table(const struct section *definition,
 
 /* ---- The cache. ---- */
 
+bool api_error_is_stale(uint32_t error)
+{
+    return error == ERR_SCHEMA_VERSION || error == ERR_TABLE_DROPPING_TC ||
+           error == ERR_UNKNOWN_TABLE_TC || error == ERR_TABLE_DROPPING ||
+           error == ERR_SCHEMA_VERSION_LQH;
+}
+
 static struct api_table **bucket_of(struct api_core *core, const char *name)
 {
     return &core->tables[XXH3_64bits(name, strlen(name)) % API_DICT_BUCKETS];

@@ -1,5 +1,5 @@
-/* api_state.h -- private: the core, what it knows of the nodes, and its clients, whose records stand
- * in api_*_state.h. Everybody else uses api_core.h, api_dict.h, api_tx.h and api_scan.h. */
+/* api_state.h -- private: the core, what it knows of the nodes, and its clients. Their records
+ * stand in api_*_state.h. Everybody else uses api_core.h, api_dict.h, api_tx.h and api_scan.h. */
 /* SPDX-License-Identifier: MIT */
 #pragma once
 #include <pthread.h>
@@ -119,11 +119,13 @@ bool api_send_small(struct api_client *client, uint32_t node, uint32_t gsn, uint
 bool api_node_fast(const struct api_core *core, uint32_t node);
 /* A ready node, if possible a fast one: the neighbour or the next in turn; 0 = none. */
 uint32_t api_any_node(struct api_client *client);
-/* For work in one fragment: the primary's node, else one with a backup, else any; 0 = none. */
-uint32_t api_fragment_node_near(struct api_client *client, const struct api_table *table,
-                                uint32_t fragment);
 uint32_t api_other_node(struct api_client *client, uint32_t than);
 uint64_t api_new_transid(struct api_core *core);
 uint64_t api_deadline(struct api_client *client, uint32_t timeout_ms);
 void api_wake_at(struct api_client *client, uint64_t at_ms);
 void api_late(struct api_client *client);
+
+/* api_near.c */
+/* For work in one fragment: the primary's node, else one with a backup, else any; 0 = none. */
+uint32_t api_fragment_node_near(struct api_client *client, const struct api_table *table,
+                                uint32_t fragment);

@@ -111,11 +111,15 @@ struct api_walk {
 };
 
 /* api_transaction.c */
-void api_tx_seized(struct api_tx *tx, uint32_t error);
 void api_tx_rolled_back(struct api_tx *tx);
 void api_tx_drop_all(struct api_client *client);
+
+/* api_execute.c */
+void api_tx_seized(struct api_tx *tx, uint32_t error);
 /* Sends more of the batches that found no room at once: as much as there is room for now. */
 void api_tx_send_parts(struct api_client *client);
+
+/* api_answer.c */
 void api_exec_TCKEYCONF(struct api_client *client, const uint32_t *words);
 void api_exec_TCKEYREF(struct api_client *client, const uint32_t *words);
 void api_exec_TC_COMMITCONF(struct api_client *client, const uint32_t *words);
