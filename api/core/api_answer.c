@@ -1,4 +1,4 @@
-/* api_answer.c -- what a transaction is answered, by its coordinator and by whoever has its rows. */
+/* api_answer.c -- what a transaction is answered: by its coordinator, by whoever has its rows. */
 /* SPDX-License-Identifier: MIT */
 #include "api/core/api_connect_state.h"
 #include "api/core/api_durable_state.h"

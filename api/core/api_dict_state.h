@@ -35,9 +35,30 @@ struct api_dict_request {
 };
 
 /* api_dict.c */
+bool api_dict_is_read(const struct api_dict_request *request);
+/* Asks a node, or tries it again later when there is none. May complete it. */
+void api_dict_send(struct api_dict_request *request);
+void api_dict_retry_later(struct api_dict_request *request);
+/* A node's list comes in batches, all from that node. */
+void api_dict_begin_list(struct api_dict_request *request);
+/* The answer that waits for another node's is forgotten. */
+void api_dict_unsay(struct api_dict_request *request);
+/* Completes it with the answer that has waited. */
+void api_dict_believe(struct api_dict_request *request);
+/* These two call the application's completion; the request is gone by then. */
+void api_dict_complete(struct api_dict_request *request, struct api_dict_result *result);
+void api_dict_fail(struct api_dict_request *request, uint32_t error);
 void api_dict_link_down(struct api_client *client, uint32_t peer, uint32_t epoch);
 void api_dict_expire(struct api_client *client);
 void api_dict_drop_all(struct api_client *client);
+
+/* api_dict_cache.c */
+/* How often tables may have changed so far. */
+uint64_t api_dict_changes(struct api_core *core);
+/* Keeps the table for others, unless any may have changed since it was asked for. */
+void api_dict_keep(const struct api_dict_request *request, struct api_table *table);
 /* Forgets all tables. Any thread. */
 void api_dict_drop_cache(struct api_core *core);
+
+/* api_dict_answer.c */
 void api_exec_dict(struct api_client *client, uint32_t peer, const uint32_t *words);

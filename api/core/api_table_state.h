@@ -22,3 +22,8 @@ struct api_table {
     uint8_t *unique_keys;          /* API_KEY_DEF_BYTES for each unique index, see key.h. */
     char name[TABLE_NAME_MAX + 8]; /* "database/def/table" */
 };
+
+/* api_table.c */
+/* The table of an answer's two sections. NULL and *error: they are malformed, or no memory. */
+struct api_table *api_table_decode(const struct section *definition,
+                                   const struct section *distribution, uint32_t *error);
