@@ -74,15 +74,39 @@ struct api_scan {
     struct api_chunk *last;
 };
 
+/* Milliseconds until it is tried again to ask for more, or to close. */
+#define API_SCAN_RESEND_MS 20u
+
 /* api_scan.c */
 void api_scan_seized(struct api_scan *scan, uint32_t error);
-/* api_scan_prepare.c: what `options` mean for it. 0, or an error. */
-uint32_t api_scan_prepare(struct api_scan *scan, const struct api_scan_options *options);
-void api_scan_rows_in(struct api_client *client, const uint32_t *words);
+/* Tells the application once; it asks api_scan_next() what happened. The application may close any
+ * scan. */
+void api_scan_notify(struct api_scan *scan);
+/* The server has nothing of it any more. May free the scan. */
+void api_scan_ended(struct api_scan *scan);
+/* Its first error counts; its rows are dropped. */
+void api_scan_fail(struct api_scan *scan, uint32_t error);
+/* Something has come: whoever waits may wait on. */
+void api_scan_made_progress(struct api_scan *scan);
+/* Ends it at the server, if it is open there. */
+void api_scan_close_at_server(struct api_scan *scan);
 void api_scan_link_down(struct api_client *client, uint32_t peer);
 void api_scan_connect_lost(struct api_scan *scan);
 void api_scan_expire(struct api_client *client);
-void api_scan_go_on(struct api_client *client);
 void api_scan_drop_all(struct api_client *client);
+
+/* api_scan_prepare.c */
+/* What `options` mean for it. 0, or an error. */
+uint32_t api_scan_prepare(struct api_scan *scan, const struct api_scan_options *options);
+
+/* api_scan_answer.c */
+void api_scan_rows_in(struct api_client *client, const uint32_t *words);
 void api_exec_SCAN_TABCONF(struct api_client *client, const uint32_t *words);
 void api_exec_SCAN_TABREF(struct api_client *client, const uint32_t *words);
+
+/* api_scan_next.c */
+/* A chunk with room for so many words. NULL: no memory. */
+struct api_chunk *api_scan_take_chunk(struct api_client *client, uint32_t words);
+/* Gives back all chunks that wait. */
+void api_scan_drop_rows(struct api_scan *scan);
+void api_scan_go_on(struct api_client *client);
