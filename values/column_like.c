@@ -4,15 +4,10 @@
 #include "values/column_private.h"
 #include "values/errors.h"
 
-static bool is_utf8(const struct column_format *format)
-{
-    return column_is_char(format->type) && format->collation != COLLATION_BINARY;
-}
-
 /* The next character as the collation sees it. */
 static uint32_t next(const struct column_format *format, const uint8_t **at, const uint8_t *end)
 {
-    if (!is_utf8(format)) return *(*at)++;
+    if (!column_is_utf8(format)) return *(*at)++;
     uint32_t c = **at;
     if (c < 0x80)
         (*at)++;
@@ -25,7 +20,7 @@ uint32_t column_pattern_check(const struct column_format *format, const void *pa
                               uint32_t size)
 {
     uint32_t characters;
-    if (!is_utf8(format)) return 0;
+    if (!column_is_utf8(format)) return 0;
     return utf8_check(pattern, size, &characters) ? 0 : ERR_STRING_INVALID;
 }
 

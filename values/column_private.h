@@ -62,7 +62,28 @@ uint32_t time_parse(const struct column_format *format, const char *text, uint32
 uint32_t time_print(const struct column_format *format, const uint8_t *bytes,
                     char out[TIME_TEXT_MAX]);
 
-/* column_type.c: integer columns. */
+/* How values of a type are kept and compared; the column_*.c files branch on this, not on types. */
+enum column_kind {
+    KIND_NONE,    /* not stored by this system */
+    KIND_INTEGER, /* little endian, signed or not */
+    KIND_FLOAT,   /* float, double */
+    KIND_DECIMAL, /* memcmp */
+    KIND_TEXT,    /* has a collation */
+    KIND_BYTES,   /* binary, varbinary, longvarbinary */
+    KIND_BIT,
+    KIND_TIME_LE, /* old forms: little endian integers */
+    KIND_TIME_BE  /* memcmp */
+};
+
+/* column_type.c. KIND_NONE for a number that is no type. */
+enum column_kind column_kind_of(uint32_t type);
+/* Text that is not compared byte by byte. */
+bool column_is_utf8(const struct column_format *format);
+/* A value whose size is what its type, or its length prefix, says. */
+bool column_is_well_formed(const struct column_format *format, const void *bytes, uint32_t size);
+/* The size without the blanks at the end. */
+uint32_t column_without_blanks(const uint8_t *bytes, uint32_t size);
+/* Bytes of an integer type; 0 for all other types. */
 uint32_t integer_size(uint32_t type);
 bool integer_is_signed(uint32_t type);
 /* Bytes of the length prefix: 0, 1 or 2. */

@@ -1,63 +1,13 @@
-/* column_type.c -- sizes, checks, order and canonical forms of column values. */
+/* column_type.c -- kinds of types; sizes, order and canonical forms of values. */
 /* SPDX-License-Identifier: MIT */
-/* Text forms are in column_text.c, decimals in column_decimal.c, times in column_time.c. */
+/* Formats and names are in column_format.c, checks of values in column_check.c, text forms in
+ * column_text.c, decimals in column_decimal.c, times in column_time.c. */
 #include "values/column_type.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "values/column_private.h"
 #include "values/errors.h"
-
-static const char *const type_names[COLUMN_TYPE_COUNT] = {
-    [COLUMN_UNDEFINED] = "Undefined",
-    [COLUMN_TINYINT] = "Tinyint",
-    [COLUMN_TINYUNSIGNED] = "Tinyunsigned",
-    [COLUMN_SMALLINT] = "Smallint",
-    [COLUMN_SMALLUNSIGNED] = "Smallunsigned",
-    [COLUMN_MEDIUMINT] = "Mediumint",
-    [COLUMN_MEDIUMUNSIGNED] = "Mediumunsigned",
-    [COLUMN_INT] = "Int",
-    [COLUMN_UNSIGNED] = "Unsigned",
-    [COLUMN_BIGINT] = "Bigint",
-    [COLUMN_BIGUNSIGNED] = "Bigunsigned",
-    [COLUMN_FLOAT] = "Float",
-    [COLUMN_DOUBLE] = "Double",
-    [COLUMN_OLDDECIMAL] = "Olddecimal",
-    [COLUMN_CHAR] = "Char",
-    [COLUMN_VARCHAR] = "Varchar",
-    [COLUMN_BINARY] = "Binary",
-    [COLUMN_VARBINARY] = "Varbinary",
-    [COLUMN_DATETIME] = "Datetime",
-    [COLUMN_DATE] = "Date",
-    [COLUMN_BLOB] = "Blob",
-    [COLUMN_TEXT] = "Text",
-    [COLUMN_BIT] = "Bit",
-    [COLUMN_LONGVARCHAR] = "Longvarchar",
-    [COLUMN_LONGVARBINARY] = "Longvarbinary",
-    [COLUMN_TIME] = "Time",
-    [COLUMN_YEAR] = "Year",
-    [COLUMN_TIMESTAMP] = "Timestamp",
-    [COLUMN_OLDDECIMALUNSIGNED] = "Olddecimalunsigned",
-    [COLUMN_DECIMAL] = "Decimal",
-    [COLUMN_DECIMALUNSIGNED] = "Decimalunsigned",
-    [COLUMN_TIME2] = "Time2",
-    [COLUMN_DATETIME2] = "Datetime2",
-    [COLUMN_TIMESTAMP2] = "Timestamp2",
-};
-
-/* How values of a type are kept and compared; everything below branches on this, not on types. */
-enum kind {
-    KIND_NONE,    /* not stored by this system */
-    KIND_INTEGER, /* little endian, signed or not */
-    KIND_FLOAT,   /* float, double */
-    KIND_DECIMAL, /* memcmp */
-    KIND_TEXT,    /* has a collation */
-    KIND_BYTES,   /* binary, varbinary, longvarbinary */
-    KIND_BIT,
-    KIND_TIME_LE, /* old forms: little endian integers */
-    KIND_TIME_BE  /* memcmp */
-};
 
 static const uint8_t kinds[COLUMN_TYPE_COUNT] = {
     [COLUMN_TINYINT] = KIND_INTEGER,
@@ -102,73 +52,34 @@ static const uint8_t plain_sizes[COLUMN_TYPE_COUNT] = {
     [COLUMN_DATETIME2] = 5,     [COLUMN_TIMESTAMP2] = 4,
 };
 
-static enum kind kind_of(uint32_t type)
+enum column_kind column_kind_of(uint32_t type)
 {
-    return type < COLUMN_TYPE_COUNT ? (enum kind)kinds[type] : KIND_NONE;
-}
-
-const char *column_type_name(uint32_t type)
-{
-    return type_names[type < COLUMN_TYPE_COUNT ? type : COLUMN_UNDEFINED];
-}
-
-const char *collation_name(uint32_t collation)
-{
-    switch (collation) {
-    case COLLATION_NONE:
-        return "";
-    case COLLATION_BINARY:
-        return "binary";
-    case COLLATION_UTF8MB4_BIN:
-        return "utf8mb4_bin";
-    case COLLATION_UTF8MB4_GENERAL_CI:
-        return "utf8mb4_general_ci";
-    default:
-        return NULL;
-    }
-}
-
-enum collation collation_find(const char *name, uint32_t name_size)
-{
-    static const enum collation all[] = {COLLATION_BINARY, COLLATION_UTF8MB4_BIN,
-                                         COLLATION_UTF8MB4_GENERAL_CI};
-
-    for (uint32_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        const char *known = collation_name(all[i]);
-        uint32_t same = 0;
-        if (strlen(known) != name_size) continue;
-        while (same < name_size &&
-               column_fold((uint8_t)name[same]) == column_fold((uint8_t)known[same]))
-            same++;
-        if (same == name_size) return all[i];
-    }
-    return COLLATION_NONE;
+    return type < COLUMN_TYPE_COUNT ? (enum column_kind)kinds[type] : KIND_NONE;
 }
 
 bool column_is_char(uint32_t type)
 {
-    return kind_of(type) == KIND_TEXT;
+    return column_kind_of(type) == KIND_TEXT;
 }
 
 bool column_is_integer(uint32_t type)
 {
-    return kind_of(type) == KIND_INTEGER;
+    return column_kind_of(type) == KIND_INTEGER;
 }
 
 bool column_is_time(uint32_t type)
 {
-    return kind_of(type) == KIND_TIME_LE || kind_of(type) == KIND_TIME_BE;
+    return column_kind_of(type) == KIND_TIME_LE || column_kind_of(type) == KIND_TIME_BE;
 }
 
-/* Text that is not compared byte by byte. */
-static bool is_utf8(const struct column_format *format)
+bool column_is_utf8(const struct column_format *format)
 {
     return column_is_char(format->type) && format->collation != COLLATION_BINARY;
 }
 
 uint32_t column_char_size(const struct column_format *format)
 {
-    return is_utf8(format) ? 4 : 1;
+    return column_is_utf8(format) ? 4 : 1;
 }
 
 enum column_array column_array(const struct column_format *format)
@@ -192,7 +103,7 @@ uint32_t column_prefix_size(const struct column_format *format)
 
 bool column_is_bytewise(const struct column_format *format)
 {
-    return kind_of(format->type) != KIND_FLOAT && !is_utf8(format);
+    return column_kind_of(format->type) != KIND_FLOAT && !column_is_utf8(format);
 }
 
 uint32_t integer_size(uint32_t type)
@@ -213,7 +124,7 @@ bool column_is_signed(uint32_t type)
 
 static uint32_t size_unchecked(const struct column_format *format)
 {
-    switch (kind_of(format->type)) {
+    switch (column_kind_of(format->type)) {
     case KIND_INTEGER:
     case KIND_FLOAT:
     case KIND_TIME_LE:
@@ -236,83 +147,6 @@ static uint32_t size_unchecked(const struct column_format *format)
 uint32_t column_size_max(const struct column_format *format)
 {
     return column_format_check(format) == ERR_NONE ? size_unchecked(format) : 0;
-}
-
-static uint32_t check_decimal_format(const struct column_format *format)
-{
-    if (format->precision < 1 || format->precision > COLUMN_DECIMAL_PRECISION_MAX)
-        return ERR_COLUMN_PRECISION;
-    if (format->scale > COLUMN_DECIMAL_SCALE_MAX || format->scale > format->precision)
-        return ERR_COLUMN_SCALE;
-    return format->length == 1 ? ERR_NONE : ERR_COLUMN_ARRAY_SIZE;
-}
-
-static uint32_t check_string_format(const struct column_format *format)
-{
-    if (format->precision != 0 || format->scale != 0 || format->length == 0)
-        return ERR_COLUMN_ARRAY_SIZE;
-    if (format->length > COLUMN_BYTES_MAX) return ERR_COLUMN_TOO_BIG;
-    if (column_array(format) == COLUMN_SHORT_VAR && format->length > COLUMN_SHORT_VAR_BYTES_MAX)
-        return ERR_COLUMN_TOO_BIG;
-    return format->length % column_char_size(format) == 0 ? ERR_NONE : ERR_COLUMN_ARRAY_SIZE;
-}
-
-uint32_t column_format_check(const struct column_format *format)
-{
-    enum kind kind = kind_of(format->type);
-
-    if (kind == KIND_NONE) return ERR_COLUMN_TYPE_UNSUPPORTED;
-    if (kind != KIND_TEXT && format->collation != COLLATION_NONE) return ERR_COLLATION_ON_NUMBER;
-    if (kind == KIND_TEXT &&
-        (format->collation == COLLATION_NONE || collation_name(format->collation) == NULL))
-        return ERR_CHARSET_UNSUPPORTED;
-    if (kind == KIND_DECIMAL) return check_decimal_format(format);
-    if (kind == KIND_TEXT || kind == KIND_BYTES) return check_string_format(format);
-    if (format->scale != 0) return ERR_COLUMN_ARRAY_SIZE;
-    if (format->precision > (kind == KIND_TIME_BE ? COLUMN_FRACTION_DIGITS_MAX : 0))
-        return ERR_COLUMN_ARRAY_SIZE;
-    if (kind != KIND_BIT) return format->length == 1 ? ERR_NONE : ERR_COLUMN_ARRAY_SIZE;
-    if (format->length > COLUMN_BITS_MAX) return ERR_BITS_TOO_MANY;
-    return format->length > 0 ? ERR_NONE : ERR_COLUMN_ARRAY_SIZE;
-}
-
-uint32_t column_format_print(const struct column_format *format, char *out, uint32_t out_size)
-{
-    const char *name = column_type_name(format->type);
-    char text[80];
-    int length = 0;
-
-    switch (kind_of(format->type)) {
-    case KIND_TEXT: {
-        const char *collation = collation_name(format->collation);
-        length = snprintf(text, sizeof(text), "%s(%u;%s)", name,
-                          format->length / column_char_size(format),
-                          collation != NULL ? collation : "?");
-        break;
-    }
-    case KIND_BYTES:
-    case KIND_BIT:
-        length = snprintf(text, sizeof(text), "%s(%u)", name, format->length);
-        break;
-    case KIND_DECIMAL:
-        length = snprintf(text, sizeof(text), "%s(%u,%u)", name, format->precision, format->scale);
-        break;
-    case KIND_TIME_BE:
-        length = snprintf(text, sizeof(text), "%s(%u)", name, format->precision);
-        break;
-    case KIND_NONE:
-    case KIND_INTEGER:
-    case KIND_FLOAT:
-    case KIND_TIME_LE:
-    default:
-        length = snprintf(text, sizeof(text), "%s", name);
-        break;
-    }
-    if (out_size == 0) return 0;
-    uint32_t cut = (uint32_t)length < out_size ? (uint32_t)length : out_size - 1;
-    memcpy(out, text, cut);
-    out[cut] = 0;
-    return cut;
 }
 
 uint32_t column_value_size(const struct column_format *format, const void *bytes,
@@ -342,77 +176,16 @@ uint32_t column_content(const struct column_format *format, const void *bytes, u
     return size - prefix;
 }
 
-/* A value whose size is what its type, or its length prefix, says. */
-static bool is_well_formed(const struct column_format *format, const void *bytes, uint32_t size)
+bool column_is_well_formed(const struct column_format *format, const void *bytes, uint32_t size)
 {
     return size != 0 && column_value_size(format, bytes, size) == size;
 }
 
-static uint32_t without_blanks(const uint8_t *bytes, uint32_t size)
+uint32_t column_without_blanks(const uint8_t *bytes, uint32_t size)
 {
     while (size > 0 && bytes[size - 1] == ' ')
         size--;
     return size;
-}
-
-static uint32_t check_text(const struct column_format *format, const uint8_t *bytes, uint32_t size)
-{
-    const uint8_t *content;
-    uint32_t length = column_content(format, bytes, size, &content);
-    uint32_t characters;
-
-    if (!is_utf8(format)) return ERR_NONE;
-    if (format->type == COLUMN_CHAR)
-        length = without_blanks(content, length); /* The padding may be more than n characters. */
-    if (!utf8_check(content, length, &characters)) return ERR_STRING_INVALID;
-    return characters <= format->length / 4 ? ERR_NONE : ERR_VALUE_LENGTH;
-}
-
-static bool check_bits(const struct column_format *format, const uint8_t *bytes)
-{
-    uint32_t used = format->length % 32;
-    uint32_t last = (uint32_t)load_le(bytes + format->length / 32 * 4, used != 0 ? 4 : 0);
-
-    return used == 0 || last >> used == 0;
-}
-
-/* NaN and infinity have no place in an order, hence not in a column. */
-static bool check_float(const struct column_format *format, const uint8_t *bytes)
-{
-    if (format->type == COLUMN_FLOAT)
-        return ((uint32_t)load_le(bytes, 4) & 0x7F800000u) != 0x7F800000u;
-    return (load_le(bytes, 8) & 0x7FF0000000000000u) != 0x7FF0000000000000u;
-}
-
-uint32_t column_check(const struct column_format *format, const void *bytes, uint32_t size)
-{
-    bool valid = true;
-
-    if (!is_well_formed(format, bytes, size)) return ERR_VALUE_LENGTH;
-    switch (kind_of(format->type)) {
-    case KIND_TEXT:
-        return check_text(format, bytes, size);
-    case KIND_FLOAT:
-        valid = check_float(format, bytes);
-        break;
-    case KIND_DECIMAL:
-        valid = decimal_check(format, bytes);
-        break;
-    case KIND_BIT:
-        valid = check_bits(format, bytes);
-        break;
-    case KIND_TIME_LE:
-    case KIND_TIME_BE:
-        valid = time_check(format, bytes);
-        break;
-    case KIND_INTEGER:
-    case KIND_BYTES:
-        break;
-    case KIND_NONE:
-    default:
-        return ERR_COLUMN_TYPE_UNSUPPORTED;
-    }
-    return valid ? ERR_NONE : ERR_VALUE_INVALID;
 }
 
 /* The next code point as the collation sees it. Most text is ASCII, and this is on the way of every
@@ -437,7 +210,7 @@ static uint32_t text_form(const struct column_format *format, const uint8_t *byt
 {
     uint32_t prefix = column_prefix_size(format);
     const uint8_t *at = bytes + prefix;
-    const uint8_t *end = at + without_blanks(at, size - prefix);
+    const uint8_t *end = at + column_without_blanks(at, size - prefix);
     uint32_t length = prefix;
 
     while (at < end) {
@@ -462,10 +235,10 @@ static uint32_t text_form(const struct column_format *format, const uint8_t *byt
 uint32_t column_hash_form(const struct column_format *format, const void *bytes, uint32_t size,
                           void *out, uint32_t out_size)
 {
-    if (size > out_size || !is_well_formed(format, bytes, size)) return 0;
-    if (is_utf8(format)) return text_form(format, bytes, size, out);
+    if (size > out_size || !column_is_well_formed(format, bytes, size)) return 0;
+    if (column_is_utf8(format)) return text_form(format, bytes, size, out);
     memcpy(out, bytes, size);
-    if (kind_of(format->type) == KIND_FLOAT) {
+    if (column_kind_of(format->type) == KIND_FLOAT) {
         uint64_t sign = 1ull << (8 * size - 1);
         if (load_le(bytes, size) == sign) memset(out, 0, size); /* -0.0 equals 0.0 */
     }
@@ -486,7 +259,7 @@ static uint64_t number_key(const struct column_format *format, const uint8_t *by
 {
     uint64_t value = load_le(bytes, size);
 
-    if (kind_of(format->type) == KIND_FLOAT) return float_key(value, size);
+    if (column_kind_of(format->type) == KIND_FLOAT) return float_key(value, size);
     if (integer_is_signed(format->type) || format->type == COLUMN_TIME)
         return value ^ 1ull << (8 * size - 1);
     return value;
@@ -530,9 +303,9 @@ int column_compare(const struct column_format *format, const void *a, uint32_t a
     const uint8_t *a_content;
     const uint8_t *b_content;
 
-    if (!is_well_formed(format, a, a_size) || !is_well_formed(format, b, b_size))
+    if (!column_is_well_formed(format, a, a_size) || !column_is_well_formed(format, b, b_size))
         return compare_bytes(a, a_size, b, b_size);
-    switch (kind_of(format->type)) {
+    switch (column_kind_of(format->type)) {
     case KIND_INTEGER:
     case KIND_FLOAT:
     case KIND_TIME_LE: {
@@ -546,7 +319,8 @@ int column_compare(const struct column_format *format, const void *a, uint32_t a
     case KIND_BYTES:
         a_size = column_content(format, a, a_size, &a_content);
         b_size = column_content(format, b, b_size, &b_content);
-        if (is_utf8(format)) return compare_text(format, a_content, a_size, b_content, b_size);
+        if (column_is_utf8(format))
+            return compare_text(format, a_content, a_size, b_content, b_size);
         return compare_bytes(a_content, a_size, b_content, b_size);
     case KIND_DECIMAL:
     case KIND_TIME_BE:
@@ -581,8 +355,8 @@ uint64_t column_sort_prefix(const struct column_format *format, const void *byte
 {
     const uint8_t *content;
 
-    if (!is_well_formed(format, bytes, size)) return bytes_prefix(bytes, size, 0);
-    switch (kind_of(format->type)) {
+    if (!column_is_well_formed(format, bytes, size)) return bytes_prefix(bytes, size, 0);
+    switch (column_kind_of(format->type)) {
     case KIND_INTEGER:
     case KIND_FLOAT:
     case KIND_TIME_LE:
@@ -594,8 +368,8 @@ uint64_t column_sort_prefix(const struct column_format *format, const void *byte
     case KIND_TEXT:
     case KIND_BYTES:
         size = column_content(format, bytes, size, &content);
-        return is_utf8(format) ? text_prefix(format, content, size)
-                               : bytes_prefix(content, size, 0);
+        return column_is_utf8(format) ? text_prefix(format, content, size)
+                                      : bytes_prefix(content, size, 0);
     case KIND_DECIMAL:
     case KIND_TIME_BE:
     case KIND_NONE:
@@ -609,7 +383,7 @@ uint32_t column_sort_bits(const struct column_format *format, bool *exact)
     uint32_t size = size_unchecked(format);
 
     *exact = size <= 8;
-    switch (kind_of(format->type)) {
+    switch (column_kind_of(format->type)) {
     case KIND_INTEGER:
     case KIND_FLOAT:
     case KIND_TIME_LE:
@@ -617,7 +391,7 @@ uint32_t column_sort_bits(const struct column_format *format, bool *exact)
         return size < 8 ? 8 * size : 64;
     case KIND_TEXT:
     case KIND_BYTES: /* A variable one may end in the bytes that its prefix is filled up with. */
-        *exact = size <= 8 && column_array(format) == COLUMN_FIXED && !is_utf8(format);
+        *exact = size <= 8 && column_array(format) == COLUMN_FIXED && !column_is_utf8(format);
         return 64;
     case KIND_DECIMAL:
     case KIND_TIME_BE:
