@@ -85,10 +85,20 @@ static const char *const header_names[] = {"ndb.h", "program.h", "mgm.h"};
 #define HEADERS (sizeof(header_names) / sizeof(header_names[0]))
 static struct header headers[HEADERS];
 
-/* The parts of the first one, in the order in which it includes them. */
-static const char *const parts[] = {"base.h",  "error.h",  "connection.h",  "dictionary.h",
-                                    "value.h", "record.h", "transaction.h", "row.h",
-                                    "async.h", "scan.h"};
+/* The parts of headers, in the order in which these include them. */
+static const struct {
+    const char *header;
+    const char *name;
+} parts[] = {
+    {"ndb.h", "base.h"},           {"ndb.h", "error.h"},
+    {"ndb.h", "connection.h"},     {"ndb.h", "dictionary.h"},
+    {"ndb.h", "value.h"},          {"ndb.h", "record.h"},
+    {"ndb.h", "transaction.h"},    {"ndb.h", "row.h"},
+    {"ndb.h", "async.h"},          {"ndb.h", "scan.h"},
+    {"mgm.h", "mgm_base.h"},       {"mgm.h", "mgm_report.h"},
+    {"mgm.h", "mgm_connection.h"}, {"mgm.h", "mgm_configuration.h"},
+    {"mgm.h", "mgm_order.h"},      {"mgm.h", "mgm_log.h"},
+};
 
 static const struct page *page_of_section(const struct header *header,
                                           const struct section *section)
@@ -342,10 +352,13 @@ int main(int argc, char **argv)
         (void)fputs("usage: client_pages HEADERS DIRECTORY, which is empty\n", stderr);
         return 2;
     }
-    for (size_t h = 0; h < HEADERS; h++)
+    for (size_t h = 0; h < HEADERS; h++) {
         header_read(&headers[h], argv[1], header_names[h]);
-    for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++)
-        header_part_read(&headers[0], argv[1], parts[p]);
+        for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++) {
+            if (strcmp(parts[p].header, header_names[h]) == 0)
+                header_part_read(&headers[h], argv[1], parts[p].name);
+        }
+    }
     for (size_t h = 0; h < HEADERS; h++) {
         for (size_t s = 0; s < headers[h].count; s++)
             page_print(&headers[h], &headers[h].sections[s], argv[2]);

@@ -19,7 +19,8 @@ done
 for file in man/man1/ndb_desc.1 man/man8/ndbmtd.8 man/man3/ndbclient.3 man/man3/ndb_execute.3 bash-completion/completions/ndb_desc; do
     [ -f "$prefix/share/$file" ] || fail "$file is not installed"
 done
-headers=(ndb.h base.h error.h connection.h dictionary.h value.h record.h transaction.h row.h async.h scan.h program.h member.h version.h mgm.h)
+headers=(ndb.h base.h error.h connection.h dictionary.h value.h record.h transaction.h row.h async.h scan.h program.h member.h version.h
+    mgm.h mgm_base.h mgm_report.h mgm_connection.h mgm_configuration.h mgm_order.h mgm_log.h)
 for header in "${headers[@]}" errors.def; do
     [ -f "$prefix/include/ndb/$header" ] || fail "ndb/$header is not installed"
 done
