@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "values/column_private.h"
 #include "values/errors.h"
+#include "values/table_index.h"
 #include "values/table_private.h"
 #include "values/table_wire.h"
 

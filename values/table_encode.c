@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "values/column_private.h"
+#include "values/table_index.h"
 #include "values/table_wire.h"
 
 static uint32_t magic_of(const struct table_def *def)

@@ -12,6 +12,7 @@
 #include "values/attr.h"
 #include "values/column_private.h"
 #include "values/errors.h"
+#include "values/table_index.h"
 #include "values/table_private.h"
 
 #define INDEX_HEAD 16u

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "api/core/api_dict_state.h"
+#include "values/table_index.h"
 
 #define RETRY_MS 50u
 

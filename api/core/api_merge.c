@@ -4,6 +4,7 @@
 #include <string.h>
 #include "api/core/api_merge.h"
 #include "api/core/api_table_state.h"
+#include "values/table_index.h"
 
 /* IDLE: no row here now; READY: in the heap with its first row; OVER: no more will come. */
 enum source_state { SOURCE_IDLE = 0, SOURCE_READY, SOURCE_OVER };

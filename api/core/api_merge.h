@@ -3,6 +3,7 @@
 #pragma once
 #include "api/core/api_scan_state.h"
 #include "values/scan_range.h"
+#include "values/table_index.h"
 
 /*
  * Each fragment is a source of rows in order. A row can be given out when every source has one, or

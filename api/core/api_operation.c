@@ -5,6 +5,7 @@
 #include <string.h>
 #include "api/core/api_table_state.h"
 #include "api/core/api_tx_state.h"
+#include "values/table_index.h"
 
 static bool grow_train(struct api_tx *tx, uint32_t words)
 {

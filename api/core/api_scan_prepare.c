@@ -6,6 +6,7 @@
 #include "api/core/api_merge.h"
 #include "api/core/api_table_state.h"
 #include "values/key.h"
+#include "values/table_index.h"
 
 /* Fragments of which the server can read so many at the same time, as a merge needs them. */
 #define MERGED_FRAGMENTS_MAX 256u

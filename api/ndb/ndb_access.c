@@ -3,6 +3,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 #include "api/ndb/ndb_private.h"
+#include "values/table_index.h"
 
 /* Columns of the condition, by what they are compared with. */
 enum { COMPARED_EQUAL = 1, COMPARED_NULL = 2, COMPARED_RANGE = 4 };

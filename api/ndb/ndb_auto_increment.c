@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include "api/core/counter.h"
 #include "api/ndb/ndb_private.h"
+#include "values/table_version.h"
 
 #define PREFETCH 32u /* Numbers of a range, unless the caller says. */
 

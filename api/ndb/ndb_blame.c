@@ -3,6 +3,7 @@
 #include "api/ndb/ndb_blame.h"
 #include "api/ndb/record_member.h"
 #include "api/ndb/record_state.h"
+#include "values/table_index.h"
 
 /* Must each new row have a value of the column? */
 static bool is_required(const struct table_def *def, const struct table_column *column)

@@ -6,6 +6,8 @@
 #include "api/ndb/ndb_private.h"
 #include "api/sql/sql_create.h"
 #include "api/sql/sql_error.h"
+#include "values/table_index.h"
+#include "values/table_version.h"
 
 struct dict_call {
     volatile bool done;

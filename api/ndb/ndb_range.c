@@ -5,6 +5,7 @@
 #include "api/ndb/record_member.h"
 #include "values/key.h"
 #include "values/scan_range.h"
+#include "values/table_index.h"
 
 static_assert(NDB_RANGES_MAX == SCAN_RANGES_MAX, "one limit");
 

@@ -7,6 +7,7 @@
 #include "api/ndb/ndb_program.h"
 #include "api/ndb/ndb_range.h"
 #include "api/ndb/record_member.h"
+#include "values/table_index.h"
 
 /* One end of a column's values. */
 struct side {

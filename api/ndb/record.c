@@ -6,6 +6,7 @@
 #include "api/ndb/ndb_private.h"
 #include "api/ndb/record_member.h"
 #include "api/ndb/record_state.h"
+#include "values/table_index.h"
 
 /* ---- Making records. ---- */
 

@@ -5,6 +5,7 @@
 
 #include "api/sql/create_private.h"
 #include "values/errors.h"
+#include "values/table_index.h"
 
 /* Characters become bytes, and the stored form is chosen. */
 static void finish_format(const struct create_parser *p, struct column_format *format)

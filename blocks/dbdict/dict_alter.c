@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 #include "blocks/dbdict/dict_state.h"
+#include "values/table_index.h"
+#include "values/table_version.h"
 
 #define TELL_MS 500u
 

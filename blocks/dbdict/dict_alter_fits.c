@@ -7,6 +7,8 @@
  */
 #include <string.h>
 #include "blocks/dbdict/dict_state.h"
+#include "values/table_index.h"
+#include "values/table_version.h"
 
 /* What is new in the definition that was sent; its memory is used again. */
 struct change {

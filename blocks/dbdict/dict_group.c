@@ -9,6 +9,8 @@
  */
 #include <string.h>
 #include "blocks/dbdict/dict_state.h"
+#include "values/table_index.h"
+#include "values/table_version.h"
 
 #define NUMBERS_STEP 256u /* Looked at for the next table. */
 

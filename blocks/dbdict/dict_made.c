@@ -2,6 +2,8 @@
  * unique indexes, each a group. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbdict/dict_state.h"
+#include "values/table_index.h"
+#include "values/table_version.h"
 #include <string.h>
 
 const struct dict_set *dict_set_of_step(const struct dict_local *local)

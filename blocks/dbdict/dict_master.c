@@ -9,6 +9,8 @@
 #include <string.h>
 #include "blocks/dbdict/dict_state.h"
 #include "kernel/base/rng.h"
+#include "values/table_index.h"
+#include "values/table_version.h"
 
 static void master_move(struct dict_master *master, enum master_state state)
 {

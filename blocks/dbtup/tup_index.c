@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtup/tup_indexes_state.h"
 #include "blocks/dbtup/tup_state.h"
+#include "values/table_index.h"
 
 const uint8_t *tup_index_image(const struct tup_frag *frag, uint32_t row_id, bool copy)
 {

@@ -8,6 +8,7 @@
 #include "blocks/dbtup/tup_indexes_state.h"
 #include "blocks/dbtup/tup_state.h"
 #include "values/errors.h"
+#include "values/table_index.h"
 
 static void columns_mark(struct tup_table *table)
 {

@@ -8,6 +8,7 @@
 #include "blocks/dbtup/tup_table_state.h"
 #include "blocks/dbtux/tux.h"
 #include "values/attr.h"
+#include "values/table_index.h"
 
 struct tup {
     struct block block;

@@ -4,6 +4,7 @@
 #include "blocks/dbtup/tup_indexes_state.h"
 #include "blocks/dbtup/tup_state.h"
 #include "values/errors.h"
+#include "values/table_index.h"
 
 static uint32_t bytes_of(uint32_t count)
 {

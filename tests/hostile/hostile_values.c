@@ -8,6 +8,7 @@
 #include "signals/lqhkey.h"
 #include "values/scan_range.h"
 #include "values/table_def.h"
+#include "values/table_index.h"
 #include "tests/hostile/hostile_gen.h"
 
 uint32_t gen_odd(struct gen *gen)

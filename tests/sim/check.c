@@ -9,6 +9,7 @@
 #include "blocks/dbtc/tc.h"
 #include "blocks/dbtup/tup_state.h"
 #include "tests/sim/run.h"
+#include "values/table_index.h"
 
 static bool tc_quiet(struct node *node, uint32_t id, uint32_t instance, char *text, uint32_t size)
 {

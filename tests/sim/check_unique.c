@@ -4,6 +4,7 @@
 #include <string.h>
 #include "blocks/dblqh/key/lqh_op.h"
 #include "tests/sim/place.h"
+#include "values/table_index.h"
 
 /* What rows say of an index, and what its entries do: sums over all of them, in any order. */
 struct sums {

@@ -7,6 +7,7 @@
 #include "values/key.h"
 #include "values/program.h"
 #include "values/scan_range.h"
+#include "values/table_index.h"
 #include "tests/sim/run.h"
 
 enum { KIND_UNSIGNED = 0, KIND_VARBINARY, KIND_TWO_COLUMNS, KIND_UTF8 };

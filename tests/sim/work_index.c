@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "values/errors.h"
+#include "values/table_index.h"
 #include "tests/sim/works.h"
 
 #define INDEX_TIMEOUT_MS 60000u

@@ -12,6 +12,7 @@
 #include "signals/lqhkey.h"
 #include "signals/rejoin.h"
 #include "values/errors.h"
+#include "values/table_version.h"
 
 #define AGAIN_MS 20u  /* Time after which a source that was short of records is asked again. */
 #define TELL_MS  500u /* Time between two COPY_PART_REPs. */

@@ -11,6 +11,7 @@
 #include "signals/lqhkey.h"
 #include "values/errors.h"
 #include "values/key.h"
+#include "values/table_version.h"
 
 #define ADD_STEP     16u         /* Fragments that are made before others have their turn. */
 #define FRAG_TO_BE   0xFFFFFFFFu /* In frags[]: the fragment is to be made here. */

@@ -10,6 +10,8 @@
 #include "signals/local_table.h"
 #include "values/errors.h"
 #include "values/key.h"
+#include "values/table_index.h"
+#include "values/table_version.h"
 
 struct tc_table *tc_table_get(struct tc *tc, uint32_t table_id)
 {

@@ -16,6 +16,7 @@
 #include "signals/lqhkey.h"
 #include "values/errors.h"
 #include "values/table_def.h"
+#include "values/table_version.h"
 
 static struct tc_unique *find(struct tc_table *base, uint32_t index_id)
 {

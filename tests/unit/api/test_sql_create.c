@@ -13,6 +13,7 @@
 #include "api/sql/sql_alter.h"
 #include "api/sql/sql_index.h"
 #include "values/errors.h"
+#include "values/table_index.h"
 
 static struct sql_create_result result;
 static struct sql_create_error error;

@@ -13,6 +13,8 @@
 #include "signals/management.h"
 #include "signals/schema_trans.h"
 #include "values/table_def.h"
+#include "values/table_index.h"
+#include "values/table_version.h"
 #include "tests/unit/support/fake_fixture.h"
 
 #define API 6u

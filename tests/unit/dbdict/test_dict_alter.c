@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "blocks/dbdict/dict_state.h"
+#include "values/table_index.h"
 #include "values/table_private.h"
 #include "tests/unit/support/fake_disk.h"
 #include "tests/unit/support/fake_step.h"

@@ -13,6 +13,7 @@
 #include "tests/unit/support/fake_step.h"
 #include "tests/unit/support/fake_versions.h"
 #include "tests/unit/support/fake_workers.h"
+#include "values/table_index.h"
 
 #define NODES 3u
 #define API   6u

@@ -3,6 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 #include "tests/unit/support/tup_fixture.h"
+#include "values/table_index.h"
 
 #define KEYS    600u
 #define TRANS   6u

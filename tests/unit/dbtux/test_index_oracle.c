@@ -4,6 +4,7 @@
 /* INDEX_CASES says how many, INDEX_SEED which ones. */
 #define ROWS 500u /* Several leaves. */
 #include "tests/unit/support/oracle_rows.h"
+#include "values/table_index.h"
 
 #define CASES_EACH 200u /* Ranges on one set of rows and indexes. */
 #define INDEXES    8u

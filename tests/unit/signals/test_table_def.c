@@ -11,6 +11,8 @@
 
 #include "values/errors.h"
 #include "values/table_def.h"
+#include "values/table_index.h"
+#include "values/table_version.h"
 
 #define PLAIN(t)                                                                                   \
     {                                                                                              \

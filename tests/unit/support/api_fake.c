@@ -2,6 +2,7 @@
  */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/support/api_fake.h"
+#include "values/table_index.h"
 
 #define SENT_MAX 512u
 static bool fake_send(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,

@@ -2,6 +2,7 @@
  * the schema files. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/support/dict_fixture.h"
+#include "values/table_index.h"
 
 struct dict_world dw;
 

@@ -1,6 +1,7 @@
 /* fake_versions.c -- tables whose first version is known: else it is a random number. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/support/fake_versions.h"
+#include "values/table_version.h"
 
 void fake_versions_from_one(struct dict *dict)
 {

@@ -2,6 +2,7 @@
  * plain functions. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/support/tc_fixture.h"
+#include "values/table_index.h"
 
 struct world w;
 

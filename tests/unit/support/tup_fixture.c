@@ -2,6 +2,7 @@
  * with. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/support/tup_fixture.h"
+#include "values/table_index.h"
 
 void world_begin(struct rows_world *world, struct arena_limits *limits,
                  const struct tup_limits *tup_limits)
