@@ -1,6 +1,9 @@
 /* lcp_format.c -- makes and checks heads, blocks, rows, control files and names of checkpoints. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "formats/lcp_ctl.h"
+#include "formats/lcp_data.h"
 #include "formats/lcp_format.h"
+#include "formats/lcp_list.h"
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

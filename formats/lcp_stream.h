@@ -3,6 +3,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <stddef.h>
+#include "formats/lcp_ctl.h"
+#include "formats/lcp_data.h"
 #include "formats/lcp_format.h"
 
 /* --- Writing. The caller brings all memory; bytes come out in a buffer that it writes away. --- */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "formats/lcp_list.h"
 #include "formats/lcp_stream.h"
 #include "tools/file_tool.h"
 

@@ -2,7 +2,9 @@
  * calls for its neighbours. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
+#include "formats/lcp_ctl.h"
 #include "formats/lcp_format.h"
+#include "formats/lcp_list.h"
 #include "kernel/block.h"
 
 /* Makes instance 1.. in its LDM's thread. Only while the node is being built; idle for ever in a

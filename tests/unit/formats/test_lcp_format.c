@@ -9,6 +9,7 @@
 #include <xxhash.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "formats/lcp_list.h"
 #include "formats/lcp_stream.h"
 #include "kernel/base/rng.h"
 
