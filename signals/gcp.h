@@ -1,5 +1,5 @@
-/* gcp.h -- epochs and global checkpoints: DIH's master, the DIHs, and TC, LQH, NDBCNTR of each
- * node. See docs/protocols/gcp.md. */
+/* gcp.h -- epochs and global checkpoints: DIH's master and the DIHs of all nodes. See
+ * docs/protocols/gcp.md. */
 /* SPDX-License-Identifier: MIT */
 #pragma once
 #include "signals/gsn.h"
@@ -169,71 +169,6 @@ struct gcp_whole_rep {
 };
 SIGNAL_STRUCT(gcp_whole_rep, 1);
 
-/* --- DIH and the TC instances of its node. --- */
-
-/* Hold commits back from now on. */
-struct gcp_hold_req {
-    uint32_t sender_data;
-};
-SIGNAL_STRUCT(gcp_hold_req, 1);
-struct gcp_hold_conf {
-    uint32_t sender_data;
-};
-SIGNAL_STRUCT(gcp_hold_conf, 1);
-
-/* Go on with this epoch. CONF when all transactions that began to commit in older ones have
- * committed on all replicas. With the first epoch of a life of a cluster with files section 0:
- * pairs { incarnation, GCI at which it ended } of former lives, oldest first. */
-struct tc_epoch_req {
-    uint32_t sender_data;
-    uint32_t gci_hi;
-    uint32_t gci_lo;
-};
-SIGNAL_STRUCT(tc_epoch_req, 3);
-struct tc_epoch_conf {
-    uint32_t sender_data;
-};
-SIGNAL_STRUCT(tc_epoch_conf, 1);
-
-/* TC to DIH: transactions wait for the durability of `gci`. Once per GCI and TC. */
-struct gcp_force_ord {
-    uint32_t gci;
-};
-SIGNAL_STRUCT(gcp_force_ord, 1);
-
-/* --- DIH and the LQH instances of its node. --- */
-
-/*
- * All commits with gci_hi <= gci have been executed here. CONF when their log records are on disk.
- * An LQH that logs nothing answers at once.
- */
-struct gcp_savereq {
-    uint32_t sender_data; /* Returned unchanged. */
-    uint32_t gci;
-};
-SIGNAL_STRUCT(gcp_savereq, 2);
-struct gcp_saveconf {
-    uint32_t sender_data;
-    uint32_t gci;
-    uint32_t lsn_lo; /* Last page of the log that is durable; 0 = nothing is logged. */
-    uint32_t lsn_hi;
-};
-SIGNAL_STRUCT(gcp_saveconf, 4);
-struct gcp_saveref { /* A write or sync failed: the node stops. */
-    uint32_t sender_data;
-    uint32_t gci;
-    uint32_t error; /* Error of a file operation: ERR_DISK_FULL, ERR_FILE_IO_FAILED, ... */
-    uint32_t os_error;
-};
-SIGNAL_STRUCT(gcp_saveref, 4);
-
-/* DIH to all TC and LQH instances of its node: this GCI and all before it are durable on all nodes.
- */
-struct gcp_durable_rep {
-    uint32_t gci;
-};
-SIGNAL_STRUCT(gcp_durable_rep, 1);
-
 /* --- A restart: a system file may be one GCI older than the newest one. --- */
 
 /* To the DIH whose system file counts: where did all logs end? CONF with its GCI; section 0: the
@@ -247,82 +182,3 @@ struct log_ends_conf {
     uint32_t gci;
 };
 SIGNAL_STRUCT(log_ends_conf, 2);
-
-/* --- DIH and NDBCNTR of its node. --- */
-
-/* An orderly stop: all that is committed so far shall be durable. With `rest`, when all nodes have
- * come as far: nothing new begins, CONF when no GCI is being saved and the own system files are
- * written. CONF at once in a diskless cluster. */
-struct gcp_flush_req {
-    uint32_t sender_data;
-    uint32_t rest;
-};
-SIGNAL_STRUCT(gcp_flush_req, 2);
-struct gcp_flush_conf {
-    uint32_t sender_data;
-};
-SIGNAL_STRUCT(gcp_flush_conf, 1);
-
-/*
- * What the node's system files say; after start phase 0. With data two sections: 0 the pairs of
- * former incarnations as below, 1 per LDM instance { lsn_lo, lsn_hi } of its log's last page known
- * to be durable.
- */
-struct sysfile_info_req {
-    uint32_t sender_data;
-};
-SIGNAL_STRUCT(sysfile_info_req, 1);
-struct sysfile_info_conf {
-    uint32_t sender_data;
-    uint32_t has_data;        /* 0: there is no system file, the node starts initially. */
-    uint32_t gci;             /* Newest GCI that the node can be restored to. */
-    uint32_t incarnation;     /* Incarnation of the data: each start makes it greater. */
-    uint32_t ldm_count;       /* LDM instances that wrote the data. */
-    struct node_mask members; /* Nodes that took part in that incarnation. */
-    /* 1: the newest data may be gone, and the cluster can do without this node. */
-    uint32_t damaged;
-    uint32_t schema_lo; /* Sequence of the dictionary that must be there; 0: unknown. */
-    uint32_t schema_hi;
-};
-SIGNAL_STRUCT(sysfile_info_conf, 16);
-
-/* The restart is at `gci`, which node `newest` has in its system file: CONF when this DIH knows
- * where the logs ended then. Section 0: as section 1 of SYSFILE_INFO_CONF. */
-struct sysfile_ends_req {
-    uint32_t sender_data;
-    uint32_t gci;
-    uint32_t newest;
-};
-SIGNAL_STRUCT(sysfile_ends_req, 3);
-struct sysfile_ends_conf {
-    uint32_t sender_data;
-    uint32_t older; /* 1: the ends are those of an older GCI, the logs go on behind them. */
-};
-SIGNAL_STRUCT(sysfile_ends_conf, 2);
-
-/*
- * The cluster starts: at `gci` (0: with nothing), as `incarnation`, which is greater than those of
- * all nodes. Section 0 (when this node lacks them): pairs { incarnation, GCI at which it ended } of
- * former incarnations, oldest first. CONF when the system file says so.
- */
-struct sysfile_start_req {
-    uint32_t sender_data;
-    uint32_t gci;
-    uint32_t incarnation;
-};
-SIGNAL_STRUCT(sysfile_start_req, 3);
-struct sysfile_start_conf {
-    uint32_t sender_data;
-};
-SIGNAL_STRUCT(sysfile_start_conf, 1);
-
-/* From now on, until SYSFILE_START_REQ, nothing on this node's disk is of use. CONF when both
- * system files say so. */
-struct sysfile_void_req {
-    uint32_t sender_data;
-};
-SIGNAL_STRUCT(sysfile_void_req, 1);
-struct sysfile_void_conf {
-    uint32_t sender_data;
-};
-SIGNAL_STRUCT(sysfile_void_conf, 1);

@@ -10,6 +10,14 @@
 #include "signals/dict.h"
 #include "signals/dih.h"
 #include "signals/qmgr.h"
+#include "signals/fs.h"
+#include "signals/gcp.h"
+#include "signals/gcp_local.h"
+#include "signals/lcp.h"
+#include "signals/rejoin.h"
+#include "signals/start.h"
+#include "signals/sysfile.h"
+#include "signals/takeover.h"
 #include "values/table_def.h"
 
 #define NODE_GROUPS_MAX DATA_NODE_ID_MAX

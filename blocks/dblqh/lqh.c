@@ -25,7 +25,7 @@
 #include "values/errors.h"
 #include "signals/outcome.h"
 #include "signals/fs.h"
-#include "signals/gcp.h"
+#include "signals/gcp_local.h"
 #include "signals/lcp.h"
 #include "signals/management.h"
 #include "signals/pace.h"

@@ -14,6 +14,22 @@
 #include "blocks/dbtc/schema/tc_order.h"
 #include "blocks/dbtc/unique/tc_unique.h"
 #include "signals/gsn.h"
+#include "signals/api_reg.h"
+#include "signals/dict.h"
+#include "signals/durable.h"
+#include "values/errors.h"
+#include "signals/gcp.h"
+#include "signals/gcp_local.h"
+#include "values/key.h"
+#include "signals/local_table.h"
+#include "signals/lqhkey.h"
+#include "signals/order.h"
+#include "values/program.h"
+#include "signals/rejoin.h"
+#include "signals/scan.h"
+#include "values/scan_range.h"
+#include "signals/start.h"
+#include "signals/takeover.h"
 
 #define TC_STEP_RECORDS 64u /* Records that a step of a walk over all of them takes. */
 

@@ -10,7 +10,6 @@
 #include "kernel/base/u64.h"
 #include "signals/cntr.h"
 #include "signals/failure.h"
-#include "signals/gcp.h"
 
 /* Some of the others do not know yet that it is started; its end takes 100 ms. */
 #define YOUNG_US   150000u

@@ -4,8 +4,10 @@
 #include <string.h>
 #include "signals/cntr.h"
 #include "signals/gcp.h"
+#include "signals/gcp_local.h"
 #include "signals/management.h"
 #include "signals/start.h"
+#include "signals/sysfile.h"
 #include "tests/sim/failures.h"
 
 #define ANGEL_US 300000u /* A process that has ended begins a new life within this time. */

@@ -11,6 +11,7 @@
 #include "signals/dict.h"
 #include "values/errors.h"
 #include "signals/gcp.h"
+#include "signals/gcp_local.h"
 
 #define FILE_FLAGS (FS_READ | FS_WRITE | FS_DIRECT)
 

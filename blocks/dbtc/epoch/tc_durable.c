@@ -15,6 +15,7 @@
 #include "signals/gcp.h"
 #include "signals/tckey.h"
 #include "values/errors.h"
+#include "signals/gcp_local.h"
 
 uint32_t tc_durable_error(const struct tc *tc)
 {

@@ -15,6 +15,7 @@
 #include "blocks/dbtc/key/tc_trans.h"
 #include "signals/api_reg.h"
 #include "signals/gcp.h"
+#include "signals/gcp_local.h"
 
 void tc_epoch_hold(struct tc *tc, struct tc_trans *trans)
 {

@@ -18,6 +18,8 @@
 #include "signals/start.h"
 #include "values/errors.h"
 #include "values/key.h"
+#include "values/attr.h"
+#include "signals/gcp_local.h"
 #include "tests/unit/support/kvt_table.h"
 
 #define KEYS     64u

@@ -15,6 +15,8 @@
 #include "blocks/restore/restore.h"
 #include "kernel/sim/sim_world.h"
 #include "signals/gcp.h"
+#include "values/attr.h"
+#include "signals/gcp_local.h"
 #include "signals/lcp.h"
 #include "signals/local_table.h"
 #include "signals/lqhkey.h"

@@ -3,6 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "signals/durable.h"
 #include "signals/gcp.h"
+#include "signals/gcp_local.h"
 #include "tests/unit/support/tc_fixture.h"
 
 static struct trx trx;

@@ -11,7 +11,7 @@
 #include "signals/api_reg.h"
 #include "signals/durable.h"
 #include "values/errors.h"
-#include "signals/gcp.h"
+#include "signals/gcp_local.h"
 #include "signals/redo.h"
 #include "signals/local_table.h"
 #include "signals/order.h"
