@@ -28,6 +28,7 @@
 #include "signals/pace.h"
 #include "signals/rejoin.h"
 #include "signals/scan.h"
+#include "signals/schema_restart.h"
 #include "signals/schema_trans.h"
 #include "signals/start.h"
 #include "signals/sysfile.h"

@@ -5,7 +5,7 @@
 #include "values/errors.h"
 #include "signals/management.h"
 #include "signals/redo.h"
-#include "signals/schema_trans.h"
+#include "signals/schema_restart.h"
 
 #define MONITOR_MS 1000u
 #define DUMP_LCP   7099u /* A local checkpoint now. */

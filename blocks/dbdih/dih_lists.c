@@ -9,7 +9,7 @@
  * or follows that and has its check. See docs/protocols/checkpoint.md.
  */
 #include "blocks/dbdih/dih_state.h"
-#include "signals/schema_trans.h"
+#include "signals/schema_restart.h"
 
 static struct sysfile_list *list_of(struct dih *dih, uint32_t instance)
 {

@@ -4,7 +4,7 @@
 #include "signals/fs.h"
 #include "signals/pace.h"
 #include "signals/redo.h"
-#include "signals/schema_trans.h"
+#include "signals/schema_restart.h"
 #include "signals/takeover.h"
 
 void cntr_move(struct cntr *cntr, enum cntr_state state)

@@ -8,7 +8,7 @@
 #include "kernel/base/u64.h"
 #include "values/errors.h"
 #include "signals/redo.h"
-#include "signals/schema_trans.h"
+#include "signals/schema_restart.h"
 
 #define PROGRESS_LOG_MS 10000u
 /* Percent of the whole that checkpoints count for, the log the rest. */

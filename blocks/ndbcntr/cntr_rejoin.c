@@ -10,7 +10,7 @@
  */
 #include <string.h>
 #include "blocks/ndbcntr/cntr_state.h"
-#include "signals/schema_trans.h"
+#include "signals/schema_restart.h"
 #include "signals/takeover.h"
 
 #define PROGRESS_LOG_MS 10000u

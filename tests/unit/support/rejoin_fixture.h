@@ -11,7 +11,6 @@
 #include "blocks/qmgr/qmgr_state.h"
 #include "values/errors.h"
 #include "signals/management.h"
-#include "signals/schema_trans.h"
 #include "blocks/dbdih/dih_state.h"
 #include "signals/lcp.h"
 #include "tests/unit/support/fake_disk.h"
