@@ -23,7 +23,7 @@ struct node_failure {
 };
 
 /* What a thread of the process has used so far, in microseconds; see struct thread_use of
- * signals/management.h. */
+ * signals/node_report.h. */
 struct thread_times {
     char name[8];
     uint64_t at_us, user_us, system_us, work_us, spin_us, sleep_us;

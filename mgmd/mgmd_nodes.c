@@ -14,7 +14,10 @@
 #include "mgmd/mgmd_peers.h"
 #include "mgmd/mgmd_session.h"
 #include "signals/event_log.h"
+#include "signals/event_report.h"
 #include "signals/event_text.h"
+#include "signals/management.h"
+#include "signals/node_report.h"
 
 /* ---- node ids ---- */
 

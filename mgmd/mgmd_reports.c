@@ -11,6 +11,7 @@
 #include "mgmd/mgmd_session.h"
 #include "signals/event_log.h"
 #include "signals/event_text.h"
+#include "signals/node_report.h"
 #include "signals/redo.h"
 
 /* Asks data nodes with a request that consists of sender_data alone. */

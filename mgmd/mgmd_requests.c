@@ -16,6 +16,7 @@
 #include "mgmd/mgmd.h"
 #include "mgmd/mgmd_commands.h"
 #include "mgmd/mgmd_session.h"
+#include "signals/api_reg.h"
 #include "signals/management.h"
 
 struct mgmd_request *mgmd_request_new(struct mgmd_session *session, uint64_t wait_ms)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include "ndbmtd/process.h"
-#include "signals/management.h"
+#include "signals/node_report.h"
 
 #define SAMPLE_NS 10000000u
 

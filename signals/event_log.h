@@ -1,7 +1,7 @@
 /* event_log.h -- what a data node keeps and writes down of its events. */
 /* SPDX-License-Identifier: MIT */
 #pragma once
-#include "signals/management.h"
+#include "signals/gsn.h"
 
 /* CMVMI answers with an EVENT_LOG_REP for each event, the oldest first, and then EVENT_LOG_CONF. */
 struct event_log_req {

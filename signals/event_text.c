@@ -10,7 +10,7 @@
 
 #include "signals/arbit.h"
 #include "values/errors.h"
-#include "signals/management.h"
+#include "signals/event_report.h"
 
 #define C(name) NDB_MGM_CATEGORY_##name
 #define S(name) NDB_MGM_SEVERITY_##name

@@ -2,7 +2,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "kernel/block.h"
+#include "signals/event_report.h"
 #include "signals/management.h"
+#include "signals/node_report.h"
 
 /*
  * Tells the own CMVMI; `count` words of `data` (at most 12), whose meaning is the event's. Never

@@ -4,6 +4,7 @@
 #include "blocks/dbdih/dih_state.h"
 #include "values/errors.h"
 #include "signals/management.h"
+#include "signals/node_report.h"
 #include "signals/redo.h"
 #include "signals/schema_restart.h"
 

@@ -4,7 +4,7 @@
 #include "blocks/dbdih/dih_state.h"
 #include "kernel/base/u64.h"
 #include "values/errors.h"
-#include "signals/management.h"
+#include "signals/node_report.h"
 #include "signals/redo.h"
 
 #define LCP_PAUSE_MIN_MS   500u   /* Pause after a round that failed here; doubled each time. */

@@ -2,7 +2,7 @@
  * tup.h. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbtup/tup_state.h"
-#include "signals/management.h"
+#include "signals/node_report.h"
 #include "signals/start.h"
 
 #define MEMORY_STEP 64u /* Fragments that an LDM_MEMORY_REQ looks at. */

@@ -12,6 +12,7 @@
  */
 #include "blocks/qmgr/qmgr_state.h"
 #include "values/errors.h"
+#include "signals/event_report.h"
 #include "signals/management.h"
 
 void qmgr_client_up(struct qmgr *qmgr, uint32_t node)

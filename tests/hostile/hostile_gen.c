@@ -3,7 +3,6 @@
 #include "tests/hostile/hostile_gen.h"
 #include <string.h>
 #include "signals/dict.h"
-#include "signals/management.h"
 #include "signals/print.h"
 #include "signals/scan.h"
 

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 #include "blocks/dbdih/dih_state.h"
 #include "blocks/ndbcntr/cntr_decide.h"
-#include "signals/management.h"
 #include "tests/unit/support/fake_disk.h"
 #include "tests/unit/support/fake_step.h"
 #include "tests/unit/support/fake_workers.h"

@@ -1,5 +1,6 @@
 /* test_mgm_identity.c -- whose cluster id counts: a server's that has made it, or a data node's. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "signals/api_reg.h"
 #include "tests/unit/support/mgm_server.h"
 
 #include <time.h>

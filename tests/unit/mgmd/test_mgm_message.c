@@ -15,7 +15,7 @@
 #include "signals/event_text.h"
 #include "config/log_destination.h"
 #include "config/message.h"
-#include "signals/management.h"
+#include "signals/event_report.h"
 
 static enum mgm_parse feed(struct mgm_parser *parser, const char *text, size_t *used)
 {

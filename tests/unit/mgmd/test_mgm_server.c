@@ -1,6 +1,7 @@
 /* test_mgm_server.c -- a real ndb_mgmd over the C management API, with data nodes that only answer
  * signals. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "signals/api_reg.h"
 #include "tests/unit/support/mgm_server.h"
 
 #include <pthread.h>

@@ -16,7 +16,6 @@
 #include "blocks/qmgr/partition_rule.h"
 #include "blocks/qmgr/qmgr_state.h"
 #include "signals/arbitrator.h"
-#include "signals/management.h"
 #include "tests/unit/support/fake_fixture.h"
 
 #define HEARTBEAT_MS 20u

@@ -2,6 +2,9 @@
  * signals. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/support/mgm_server.h"
+#include "signals/event_report.h"
+#include "signals/management.h"
+#include "signals/node_report.h"
 
 /* ---- a server in its own directory ---- */
 

@@ -10,7 +10,6 @@
 #include "blocks/ndbcntr/cntr_state.h"
 #include "blocks/qmgr/qmgr_state.h"
 #include "values/errors.h"
-#include "signals/management.h"
 #include "blocks/dbdih/dih_state.h"
 #include "signals/lcp.h"
 #include "tests/unit/support/fake_disk.h"
