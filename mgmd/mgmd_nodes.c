@@ -1,204 +1,19 @@
-/* mgmd_nodes.c -- what the management server knows about each node: ids, state, events. */
+/* mgmd_nodes.c -- what the management server knows about each node: it asks the data nodes, takes
+ * what they send, and answers what state a node is in. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include <netdb.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/socket.h>
 
 #include "mgmd/mgm_link.h"
 #include "mgmd/mgmd.h"
 #include "mgmd/mgmd_config.h"
 #include "mgmd/mgmd_peers.h"
-#include "mgmd/mgmd_session.h"
 #include "signals/event_log.h"
 #include "signals/event_report.h"
 #include "signals/event_text.h"
 #include "signals/management.h"
 #include "signals/node_report.h"
-
-/* ---- node ids ---- */
-
-/* Is a process with this id linked, to us or to a data node? */
-static bool id_linked(const struct mgmd *mgmd, uint32_t id)
-{
-    if (mgmd->nodes[id].linked || id == mgmd->own_node) return true;
-    for (uint32_t node = 1; node <= CONFIG_DATA_NODES_MAX; node++) {
-        if (mgmd->nodes[node].linked && node_mask_has(&mgmd->nodes[node].clients, id)) return true;
-    }
-    return false;
-}
-
-/* Is the id in use: held by a session, or linked? A session that has held it for long without any
- * use lets go of it when somebody asks. */
-static bool id_taken(const struct mgmd *mgmd, uint32_t id)
-{
-    const struct mgmd_node *node = &mgmd->nodes[id];
-    bool unused = uv_now(mgmd->loop) >= node->unused_since + MGMD_UNUSED_ID_MS;
-
-    return id_linked(mgmd, id) || (node->holder != 0 && !unused);
-}
-
-/* An id counts as used while a process is linked with it, and while there is nobody that a client
- * could link to. */
-static void note_used_ids(struct mgmd *mgmd)
-{
-    bool started = mgmd_president(mgmd) != 0;
-
-    for (uint32_t id = 1; id <= CONFIG_NODES_MAX; id++) {
-        struct mgmd_node *node = &mgmd->nodes[id];
-        if (node->holder == 0) continue;
-        const struct config_section *section = config_node(mgmd->config, id);
-        bool data = section != NULL && config_section_kind(section) == CONFIG_NDBD;
-        if (id_linked(mgmd, id) || (!data && !started)) node->unused_since = uv_now(mgmd->loop);
-    }
-}
-
-static bool loopback(const char *host)
-{
-    return strcasecmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
-           strcmp(host, "::1") == 0 || strncmp(host, "::ffff:127.", 11) == 0;
-}
-
-/* Does the slot's host name stand for this address or name? */
-static bool host_matches(const char *slot, const char *host)
-{
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-    struct addrinfo *list = NULL;
-    bool found = false;
-
-    if (slot[0] == '\0' || strcasecmp(slot, host) == 0) return true;
-    if (loopback(slot) && loopback(host)) return true;
-    if (strncmp(host, "::ffff:", 7) == 0) host += 7;
-    if (getaddrinfo(slot, NULL, &hints, &list) != 0) return false;
-    for (const struct addrinfo *at = list; at != NULL && !found; at = at->ai_next) {
-        char text[NI_MAXHOST];
-        if (getnameinfo(at->ai_addr, at->ai_addrlen, text, sizeof(text), NULL, 0, NI_NUMERICHOST) ==
-            0) {
-            found = strcmp(text, host) == 0;
-        }
-    }
-    freeaddrinfo(list);
-    return found;
-}
-
-static enum config_kind kind_of_type(enum ndb_mgm_node_type type)
-{
-    switch (type) {
-    case NDB_MGM_NODE_NDB:
-        return CONFIG_NDBD;
-    case NDB_MGM_NODE_API:
-        return CONFIG_API;
-    case NDB_MGM_NODE_MGM:
-        break;
-    }
-    return CONFIG_MGMD;
-}
-
-/* "1, 2", as far as there is room. */
-static void name_ids(const struct mgmd *mgmd, enum config_kind kind, char *text, size_t size)
-{
-    const struct config_section *node = config_next_node(mgmd->config, 0, kind);
-    size_t used = 0;
-
-    text[0] = '\0';
-    for (; node != NULL && used + sizeof ", 255, ..." <= size;
-         node = config_next_node(mgmd->config, config_section_node(node), kind))
-        used += (size_t)snprintf(text + used, size - used, "%s%u", used == 0 ? "" : ", ",
-                                 config_section_node(node));
-    if (node != NULL) (void)snprintf(text + used, size - used, ", ...");
-}
-
-static uint32_t alloc_wanted(struct mgmd *mgmd, enum config_kind kind, uint32_t wanted,
-                             const char *host, int *code, char *why, size_t size)
-{
-    const struct config_section *node = config_node(mgmd->config, wanted);
-
-    *code = NDB_MGM_ALLOCID_CONFIG_MISMATCH;
-    if (node == NULL || config_section_kind(node) != kind) {
-        char ids[64];
-        name_ids(mgmd, kind, ids, sizeof(ids));
-        (void)snprintf(why, size, "node id %u is not configured as [%s] (which has: %s)", wanted,
-                       config_kind_name(kind), ids[0] != '\0' ? ids : "none");
-        return 0;
-    }
-    if (!host_matches(config_get_text(node, CFG_NDBD_HostName), host)) {
-        (void)snprintf(why, size, "node id %u belongs to host \"%.100s\", not to \"%.100s\"",
-                       wanted, config_get_text(node, CFG_NDBD_HostName), host);
-        return 0;
-    }
-    if (id_taken(mgmd, wanted)) {
-        *code = NDB_MGM_ALLOCID_RETRY;
-        (void)snprintf(why, size, "node id %u is already in use", wanted);
-        return 0;
-    }
-    return wanted;
-}
-
-uint32_t mgmd_alloc_id(struct mgmd *mgmd, struct mgmd_session *session, enum ndb_mgm_node_type type,
-                       uint32_t wanted, const char *host, int *code, char *why, size_t why_size)
-{
-    enum config_kind kind = kind_of_type(type);
-    uint32_t id = 0;
-    uint32_t unused = 0; /* Held in vain: better than none. */
-    bool fits = false;
-
-    if (wanted != 0) {
-        id = alloc_wanted(mgmd, kind, wanted, host, code, why, why_size);
-    } else {
-        for (struct config_section *node = config_next_node(mgmd->config, 0, kind);
-             node != NULL && id == 0;
-             node = config_next_node(mgmd->config, config_section_node(node), kind)) {
-            if (config_get_u64(node, CFG_NDBD_Dedicated) != 0) continue;
-            if (!host_matches(config_get_text(node, CFG_NDBD_HostName), host)) continue;
-            fits = true;
-            uint32_t slot = config_section_node(node);
-            if (mgmd->nodes[slot].kept_until > uv_now(mgmd->loop) || id_taken(mgmd, slot)) continue;
-            if (mgmd->nodes[slot].holder == 0)
-                id = slot;
-            else if (unused == 0)
-                unused = slot;
-        }
-        if (id == 0) id = unused;
-        *code = fits ? NDB_MGM_ALLOCID_RETRY : NDB_MGM_ALLOCID_CONFIG_MISMATCH;
-        (void)snprintf(why, why_size,
-                       fits ? "no [%s] slot is free for host \"%.100s\""
-                            : "no [%s] slot is configured for host \"%.100s\"",
-                       config_kind_name(kind), host);
-    }
-    if (id == 0) return 0;
-    mgmd->nodes[id].holder = mgmd_session_id(session);
-    mgmd->nodes[id].unused_since = uv_now(mgmd->loop);
-    mgmd->nodes[id].linked_once = false;
-    mgmd->nodes[id].kept_until = 0;
-    if (kind != CONFIG_NDBD) { /* A data node's comes from its link. */
-        (void)snprintf(mgmd->nodes[id].address, sizeof(mgmd->nodes[id].address), "%s",
-                       mgmd_session_address(session));
-    }
-    return id;
-}
-
-/* A data node's angel asks for an id, ends its session, and its worker then asks for this id: in
- * between it is not given to another process. Once the node was linked there is nothing to wait
- * for. */
-void mgmd_free_ids(struct mgmd *mgmd, uint32_t session)
-{
-    for (uint32_t id = 1; id <= CONFIG_NODES_MAX; id++) {
-        struct mgmd_node *node = &mgmd->nodes[id];
-        const struct config_section *section = config_node(mgmd->config, id);
-        if (node->holder != session) continue;
-        node->holder = 0;
-        if (section != NULL && config_section_kind(section) == CONFIG_API)
-            mgmd_order_nodeid_free(mgmd, id);
-        if (section == NULL || config_section_kind(section) != CONFIG_NDBD || node->linked_once)
-            continue;
-        node->kept_until = uv_now(mgmd->loop) + MGMD_KEEP_ID_MS;
-    }
-}
-
-/* ---- state ---- */
 
 void mgmd_nodes_start(struct mgmd *mgmd)
 {
@@ -306,24 +121,6 @@ uint32_t mgmd_single_user(const struct mgmd *mgmd)
     return 0;
 }
 
-static void subscribe(struct mgmd *mgmd, uint32_t node)
-{
-    struct event_subscribe_req req = {.sender_data = node};
-
-    for (uint32_t i = 0; i < NDB_MGM_CATEGORIES; i++)
-        req.level[i] = mgmd->nodes[node].log_level[i];
-    mgmd_listeners_levels(mgmd, req.level);
-    (void)mgm_link_send(mgmd->link, node, BLOCK_CMVMI, GSN_EVENT_SUBSCRIBE_REQ, PRIO_B, &req,
-                        sizeof(req) / 4);
-}
-
-void mgmd_nodes_subscribe(struct mgmd *mgmd)
-{
-    for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
-        if (mgmd->nodes[id].linked) subscribe(mgmd, id);
-    }
-}
-
 static void send_register(struct mgmd *mgmd, uint32_t node)
 {
     struct api_regreq req = {.sender_data = node,
@@ -360,7 +157,7 @@ void mgmd_node_link_up(struct mgmd *mgmd, uint32_t id)
     mgm_link_address(mgmd->link, id, node->address, sizeof(node->address));
     mgmd_event(mgmd, EVENT_CONNECTED, mgmd->own_node, data, EVENT_WORDS, "");
     send_register(mgmd, id);
-    subscribe(mgmd, id);
+    mgmd_subscribe(mgmd, id);
     ask_status(mgmd, id);
     mgm_link_flush(mgmd->link);
 }
@@ -452,103 +249,6 @@ static void take_status(struct mgmd *mgmd, uint32_t id, const struct signal *sig
     log_progress(mgmd, id);
 }
 
-void mgmd_event_text(const struct signal *sig, char *text, size_t size)
-{
-    text[0] = '\0';
-    if (sig->section_count != 1 || sig->section[0].size < 1) return;
-    size_t room = 4 * (size_t)(sig->section[0].size - 1);
-    size_t length = sig->section[0].words[0];
-    if (length > room) length = room;
-    if (length > size - 1) length = size - 1;
-    memcpy(text, sig->section[0].words + 1, length);
-    text[length] = '\0';
-}
-
-static void take_event(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
-{
-    const struct event_rep *rep = SIG_PAYLOAD(sig, event_rep);
-    char text[MGMD_EVENT_TEXT_MAX];
-
-    mgmd_event_text(sig, text, sizeof(text));
-    mgmd_event(mgmd, rep->type, id, rep->data, EVENT_WORDS, text);
-}
-
-/* An answer that waits for ArbitrationDelay. */
-struct late_answer {
-    uv_timer_t timer;
-    struct mgmd *mgmd;
-    uint32_t node;
-    bool yes;
-    struct arbit_choose_conf conf;
-};
-
-static void send_choice(struct mgmd *mgmd, uint32_t node, bool yes,
-                        const struct arbit_choose_conf *conf)
-{
-    (void)mgm_link_send(mgmd->link, node, BLOCK_QMGR,
-                        yes ? GSN_ARBIT_CHOOSE_CONF : GSN_ARBIT_CHOOSE_REF, PRIO_A, conf,
-                        sizeof(*conf) / 4);
-    mgm_link_flush(mgmd->link);
-}
-
-static void free_late(uv_handle_t *handle)
-{
-    free(handle->data);
-}
-
-static void answer_late(uv_timer_t *timer)
-{
-    struct late_answer *late = timer->data;
-
-    if (!late->mgmd->stopping) send_choice(late->mgmd, late->node, late->yes, &late->conf);
-    uv_close((uv_handle_t *)timer, free_late);
-}
-
-/* The first to ask has the yes, however late it is told. */
-static void answer_choice(struct mgmd *mgmd, uint32_t node, bool yes,
-                          const struct arbit_choose_conf *conf)
-{
-    uint64_t delay =
-        config_get_u64(config_node(mgmd->config, mgmd->own_node), CFG_MGMD_ArbitrationDelay);
-    struct late_answer *late = delay == 0 ? NULL : calloc(1, sizeof(*late));
-
-    if (late == NULL) {
-        send_choice(mgmd, node, yes, conf);
-        return;
-    }
-    late->mgmd = mgmd;
-    late->node = node;
-    late->yes = yes;
-    late->conf = *conf;
-    late->timer.data = late;
-    (void)uv_timer_init(mgmd->loop, &late->timer);
-    (void)uv_timer_start(&late->timer, answer_late, delay, 0);
-    uv_unref((uv_handle_t *)&late->timer);
-}
-
-/* This server is the cluster's arbitrator (docs/protocols/failure.md). */
-static void arbitrate(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
-{
-    if (sig->gsn == GSN_ARBIT_START_REQ) {
-        const struct arbit_start_req *req = SIG_PAYLOAD(sig, arbit_start_req);
-        struct arbit_start_conf conf = {{req->ticket[0], req->ticket[1]}};
-        arbitrator_start(&mgmd->arbitrator, req);
-        (void)mgm_link_send(mgmd->link, id, BLOCK_QMGR, GSN_ARBIT_START_CONF, PRIO_A, &conf,
-                            sizeof(conf) / 4);
-    } else {
-        const struct arbit_choose_req *req = SIG_PAYLOAD(sig, arbit_choose_req);
-        struct arbit_choose_conf answer = {req->attempt, {req->ticket[0], req->ticket[1]}};
-        bool yes = arbitrator_choose(&mgmd->arbitrator, req);
-        _Static_assert(sizeof(answer) == sizeof(struct arbit_choose_ref), "alike");
-        bool leaves = mgmd_node_status(mgmd, id) == NDB_MGM_STATUS_SHUTTING_DOWN;
-        cluster_log_printf(mgmd->log, leaves ? NDB_MGM_SEVERITY_INFO : NDB_MGM_SEVERITY_ALERT,
-                           "Node %u asks whether %u nodes may go on: %s", id,
-                           node_mask_count(&req->survivors), yes ? "yes" : "no");
-        answer_choice(mgmd, id, yes, &answer);
-    }
-    mgm_link_flush(mgmd->link);
-}
-
 #define TAKES(gsn, type, function)                                                                 \
     {                                                                                              \
         GSN_##gsn, sizeof(struct type) / 4, function                                               \
@@ -563,9 +263,9 @@ static const struct {
 } taken[] = {
     /* Data nodes of before the digest end with the word before it. */
     {GSN_NODE_STATUS_CONF, offsetof(struct node_status_conf, digest) / 4, take_status},
-    TAKES(ARBIT_START_REQ, arbit_start_req, arbitrate),
-    TAKES(ARBIT_CHOOSE_REQ, arbit_choose_req, arbitrate),
-    TAKES(EVENT_REP, event_rep, take_event),
+    TAKES(ARBIT_START_REQ, arbit_start_req, mgmd_arbitrate),
+    TAKES(ARBIT_CHOOSE_REQ, arbit_choose_req, mgmd_arbitrate),
+    TAKES(EVENT_REP, event_rep, mgmd_take_event),
     TAKES(MEMORY_REPORT_CONF, memory_report_conf, mgmd_requests_signal),
     TAKES(DISK_REPORT_CONF, disk_report_conf, mgmd_requests_signal),
     TAKES(THREAD_REPORT_CONF, thread_report_conf, mgmd_requests_signal),
@@ -601,29 +301,5 @@ void mgmd_nodes_tick(struct mgmd *mgmd)
         if (mgmd->tick % 5 == id % 5) send_register(mgmd, id);
     }
     mgm_link_flush(mgmd->link);
-    if (mgmd->tick % 10 == 0) note_used_ids(mgmd);
-}
-
-/* ---- events ---- */
-
-void mgmd_event(struct mgmd *mgmd, uint32_t type, uint32_t source, const uint32_t *data,
-                uint32_t words, const char *text)
-{
-    const struct event_kind *kind = event_kind(type);
-    struct ndb_mgm_event event = {.type = type,
-                                  .source_node = source,
-                                  .category = kind->category,
-                                  .severity = kind->severity};
-    uint32_t all[EVENT_WORDS] = {0};
-    uint32_t index = (uint32_t)kind->category - NDB_MGM_CATEGORY_FIRST;
-    uv_timeval64_t now = {0, 0};
-
-    (void)uv_gettimeofday(&now);
-    event.time = (uint64_t)now.tv_sec;
-    memcpy(all, data, 4 * (size_t)(words < EVENT_WORDS ? words : EVENT_WORDS));
-    event_format(type, all, text, event.text, sizeof(event.text));
-    if (kind->threshold <= mgmd->nodes[source].log_level[index]) {
-        cluster_log_write(mgmd->log, event.severity, source, event.text);
-    }
-    mgmd_listeners_event(mgmd, &event, kind->threshold);
+    if (mgmd->tick % 10 == 0) mgmd_note_used_ids(mgmd);
 }

@@ -1,5 +1,5 @@
 /* mgmd_nodes.h -- what the management server knows about each node, and what it does with what data
- * nodes tell. Private to mgmd/. */
+ * nodes tell: ids, states, events, arbitration. Private to mgmd/. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
@@ -70,15 +70,25 @@ uint32_t mgmd_president(const struct mgmd *mgmd);
 /* The client that may work alone, 0 = all may. */
 uint32_t mgmd_single_user(const struct mgmd *mgmd);
 enum ndb_mgm_node_status mgmd_node_status(const struct mgmd *mgmd, uint32_t node);
-/* The id, or 0 with an error code and its reason. */
-uint32_t mgmd_alloc_id(struct mgmd *mgmd, struct mgmd_session *session, enum ndb_mgm_node_type type,
-                       uint32_t wanted, const char *host, int *code, char *why, size_t why_size);
-void mgmd_free_ids(struct mgmd *mgmd, uint32_t session);
 void mgmd_node_link_up(struct mgmd *mgmd, uint32_t node);
 void mgmd_node_link_down(struct mgmd *mgmd, uint32_t node, const char *reason);
 /* A signal from a data node, checked by the link; false closes the link. */
 bool mgmd_node_signal(struct mgmd *mgmd, uint32_t node, const struct signal *sig);
 void mgmd_nodes_tick(struct mgmd *mgmd);
+
+/* ---- mgmd_alloc.c ---- */
+/* The id, or 0 with an error code and its reason. */
+uint32_t mgmd_alloc_id(struct mgmd *mgmd, struct mgmd_session *session, enum ndb_mgm_node_type type,
+                       uint32_t wanted, const char *host, int *code, char *why, size_t why_size);
+/* The session has ended: its ids are free, for a moment only for who asks for just this one. */
+void mgmd_free_ids(struct mgmd *mgmd, uint32_t session);
+/* Notes which ids that sessions hold are in use. Called every second. */
+void mgmd_note_used_ids(struct mgmd *mgmd);
+
+/* ---- mgmd_events.c ---- */
+/* Asks a data node for the events that the cluster log and the listeners want. */
+void mgmd_subscribe(struct mgmd *mgmd, uint32_t node);
+/* The same for all that are linked. */
 void mgmd_nodes_subscribe(struct mgmd *mgmd);
 /* The free text of an event signal: section 0 is its size in bytes, then the bytes. Cut to what
  * fits; anything else reads as "". */
@@ -86,3 +96,9 @@ void mgmd_nodes_subscribe(struct mgmd *mgmd);
 void mgmd_event_text(const struct signal *sig, char *text, size_t size);
 void mgmd_event(struct mgmd *mgmd, uint32_t type, uint32_t source, const uint32_t *data,
                 uint32_t words, const char *text);
+/* Takes an event from that node. */
+void mgmd_take_event(struct mgmd *mgmd, uint32_t node, const struct signal *sig);
+
+/* ---- mgmd_arbitrate.c ---- */
+/* Takes a data node's request to its arbitrator. */
+void mgmd_arbitrate(struct mgmd *mgmd, uint32_t node, const struct signal *sig);
