@@ -7,6 +7,7 @@
 #include "mgmd/mgmd.h"
 #include "mgmd/mgmd_session.h"
 #include "signals/event_log.h"
+#include "signals/event_report.h"
 #include "signals/event_text.h"
 
 void mgmd_subscribe(struct mgmd *mgmd, uint32_t node)

@@ -10,6 +10,7 @@
 #include "mgmd/mgmd_config.h"
 #include "mgmd/mgmd_session.h"
 #include "signals/event_log.h"
+#include "signals/event_report.h"
 
 void mgmd_reply_nodeid(struct mgmd_session *session, uint32_t id, const char *name)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "api/core/api_table_state.h"
 #include "api/core/api_tx_state.h"
+#include "values/table_index.h"
 
 /* The largest number of buckets of a table's hash map. */
 #define BUCKETS_MAX 23040u

@@ -1,6 +1,7 @@
 /* dict.c -- creates DBDICT, learns the node's state, and checks its records. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/dbdict/dict_state.h"
+#include "signals/schema_restart.h"
 
 static void dict_exec_READ_CONFIG_REQ(struct block *block, const struct signal *sig)
 {

@@ -4,6 +4,7 @@
 #include <xxhash.h>
 #include "blocks/dbdict/dict_state.h"
 #include "blocks/ndbfs/fs_client.h"
+#include "signals/schema_restart.h"
 
 static void write_copy(struct dict *dict, uint32_t copy)
 {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <xxhash.h>
 #include "blocks/dbdict/dict_state.h"
+#include "signals/schema_restart.h"
 
 static void restart_move(struct dict_restart *restart, enum restart_state state)
 {

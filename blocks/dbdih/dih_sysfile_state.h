@@ -6,6 +6,7 @@
 #include "signals/fs.h"
 #include "signals/gcp.h"
 #include "signals/start.h"
+#include "signals/sysfile.h"
 
 struct dih;
 

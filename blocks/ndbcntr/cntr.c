@@ -2,9 +2,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "blocks/ndbcntr/cntr_state.h"
 #include "signals/fs.h"
+#include "signals/gcp_local.h"
 #include "signals/pace.h"
 #include "signals/redo.h"
 #include "signals/schema_restart.h"
+#include "signals/sysfile.h"
 #include "signals/takeover.h"
 
 void cntr_move(struct cntr *cntr, enum cntr_state state)

@@ -4,6 +4,7 @@
 #include "blocks/ndbcntr/cntr_state.h"
 #include "kernel/base/u64.h"
 #include "signals/redo.h"
+#include "signals/sysfile.h"
 
 /* Percent of a return that the own files count for, the copy the rest. */
 #define OWN_SHARE 60u

@@ -9,6 +9,7 @@
 #include "values/errors.h"
 #include "signals/redo.h"
 #include "signals/schema_restart.h"
+#include "signals/sysfile.h"
 
 #define PROGRESS_LOG_MS 10000u
 /* Percent of the whole that checkpoints count for, the log the rest. */

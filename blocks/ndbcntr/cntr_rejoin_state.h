@@ -4,6 +4,7 @@
 #include "blocks/ndbcntr/cntr_start_state.h"
 #include "signals/qmgr.h"
 #include "signals/rejoin.h"
+#include "signals/schema_restart.h"
 #include "signals/schema_trans.h"
 
 struct cntr;

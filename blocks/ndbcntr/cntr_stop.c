@@ -10,6 +10,7 @@
 #include "blocks/ndbcntr/cntr_state.h"
 #include "values/errors.h"
 #include "signals/takeover.h"
+#include "signals/gcp_local.h"
 
 #define STUCK_TURN_MS   500u  /* The lower id goes first; asking decides. */
 #define STUCK_FORGET_MS 5000u /* Without LCP_STUCK_REP: it was another time. */

@@ -15,6 +15,7 @@
 #include "blocks/ndbfs/fs_block.h"
 #include "blocks/ndbfs/fs_client.h"
 #include "kernel/sim/sim_world.h"
+#include "signals/schema_restart.h"
 
 #define TABLES  3000u
 #define FACTORY 2u /* Instances of TC and LQH. */

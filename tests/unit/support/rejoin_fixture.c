@@ -2,6 +2,7 @@
  * and epochs; fake workers, dictionary and checkpoints. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/support/rejoin_fixture.h"
+#include "signals/schema_restart.h"
 
 /* --- A dictionary that has what it is asked for. --- */
 
