@@ -90,7 +90,7 @@ bool sysfile_content(const uint8_t *bytes, size_t size, struct sysfile *content)
     return true;
 }
 
-/* Who has never had a list writes two at once (backup_part.c). */
+/* Who has never had a list writes two at once (lcpw_part.c). */
 #define LISTS_AT_FIRST 2u
 
 enum sysfile_list_verdict sysfile_list_judge(const struct sysfile *content, uint32_t ldm,
@@ -98,7 +98,7 @@ enum sysfile_list_verdict sysfile_list_judge(const struct sysfile *content, uint
 {
     const struct sysfile_list *named = &content->list[ldm];
     if (content->lists_known == 0) return SYSFILE_LIST_GOOD;
-    if (named->number == 0) /* RESTORE has seen of which life they are. */
+    if (named->number == 0) /* LCPREADER has seen of which life they are. */
         return found->number <= LISTS_AT_FIRST ? SYSFILE_LIST_GOOD : SYSFILE_LIST_AHEAD;
     if (found->number < named->number) return SYSFILE_LIST_STALE;
     if (found->number > named->number + 1u) return SYSFILE_LIST_AHEAD;

@@ -16,7 +16,7 @@
 /* One page per thread and link; larger signals go through a scratch run. */
 #define LINK_BUFFER_WORDS    8192u
 #define ROUND_BUDGET_DEFAULT 512u /* B signals per round, before sockets are looked at again. */
-/* Memory of one LDM for BACKUP's and RESTORE's buffers and zstd states. */
+/* Memory of one LDM for LCPWRITER's and LCPREADER's buffers and zstd states. */
 #define LDM_CHECKPOINT_BYTES (5u * 512u * 1024u)
 /* What an LDM or a TC takes of RG_TRANSACTION for good: most of it the first page of each pool,
  * with two of its map. */

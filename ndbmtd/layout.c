@@ -66,8 +66,8 @@ uint32_t layout_thread_of(const struct node_config *config, uint32_t block_no, u
     case BLOCK_DBACC:
     case BLOCK_DBTUP:
     case BLOCK_DBTUX:
-    case BLOCK_BACKUP:
-    case BLOCK_RESTORE:
+    case BLOCK_LCPWRITER:
+    case BLOCK_LCPREADER:
         return THREAD_LDM_FIRST + instance - 1;
     case BLOCK_DBTC:
         return THREAD_LDM_FIRST + config->ldm_count + instance - 1;

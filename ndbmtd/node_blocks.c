@@ -1,7 +1,7 @@
 /* node_blocks.c -- the one place that knows all blocks. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "ndbmtd/node_blocks.h"
-#include "blocks/backup/backup.h"
+#include "blocks/lcpwriter/lcpw.h"
 #include "blocks/cmvmi/cmvmi.h"
 #include "blocks/dbacc/acc.h"
 #include "blocks/dbdict/dict_block.h"
@@ -13,7 +13,7 @@
 #include "blocks/ndbcntr/cntr_block.h"
 #include "blocks/ndbfs/fs_block.h"
 #include "blocks/qmgr/qmgr_block.h"
-#include "blocks/restore/restore.h"
+#include "blocks/lcpreader/lcpr.h"
 #include "blocks/trix/trix.h"
 #include "ndbmtd/layout.h"
 
@@ -28,13 +28,13 @@ struct wiring {
 /* The blocks, in the order in which READ_CONFIG_REQ reaches them: ACC, TUP and TUX before the LQH
  * that calls them. */
 static const struct wiring wirings[] = {
-    {BLOCK_CMVMI, cmvmi_create, ONCE},        {BLOCK_DBTUP, tup_create, PER_LDM},
-    {BLOCK_DBACC, acc_create, PER_LDM},       {BLOCK_DBTUX, tux_create, PER_LDM},
-    {BLOCK_DBLQH, lqh_create, PER_LDM},       {BLOCK_DBTC, tc_create, PER_TC},
-    {BLOCK_DBDICT, dict_create, ONCE},        {BLOCK_DBDIH, dih_create, ONCE},
-    {BLOCK_QMGR, qmgr_create, ONCE},          {BLOCK_NDBCNTR, cntr_create, ONCE},
-    {BLOCK_NDBFS, fs_create, ONCE},           {BLOCK_BACKUP, backup_create, PER_LDM},
-    {BLOCK_RESTORE, restore_create, PER_LDM}, {BLOCK_TRIX, trix_create, ONCE},
+    {BLOCK_CMVMI, cmvmi_create, ONCE},       {BLOCK_DBTUP, tup_create, PER_LDM},
+    {BLOCK_DBACC, acc_create, PER_LDM},      {BLOCK_DBTUX, tux_create, PER_LDM},
+    {BLOCK_DBLQH, lqh_create, PER_LDM},      {BLOCK_DBTC, tc_create, PER_TC},
+    {BLOCK_DBDICT, dict_create, ONCE},       {BLOCK_DBDIH, dih_create, ONCE},
+    {BLOCK_QMGR, qmgr_create, ONCE},         {BLOCK_NDBCNTR, cntr_create, ONCE},
+    {BLOCK_NDBFS, fs_create, ONCE},          {BLOCK_LCPWRITER, lcpw_create, PER_LDM},
+    {BLOCK_LCPREADER, lcpr_create, PER_LDM}, {BLOCK_TRIX, trix_create, ONCE},
 };
 
 static void create_one(struct node *node, const struct wiring *wiring, uint32_t instance)

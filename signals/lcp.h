@@ -1,4 +1,4 @@
-/* lcp.h -- local checkpoints: DIH's master, the DIHs, and BACKUP, RESTORE, LQH of each LDM. See
+/* lcp.h -- local checkpoints: DIH's master, the DIHs, and LCPWRITER, LCPREADER, LQH of each LDM. See
  * docs/protocols/checkpoint.md. */
 /* SPDX-License-Identifier: MIT */
 #pragma once
@@ -42,7 +42,7 @@ struct lcp_node_conf {
 };
 SIGNAL_STRUCT(lcp_node_conf, 10);
 
-/* --- DIH and the BACKUP instances of its node. --- */
+/* --- DIH and the LCPWRITER instances of its node. --- */
 
 /* Checkpoint all fragments of the LDM. CONF when all files have been written. */
 struct lcp_part_req {
@@ -81,7 +81,7 @@ struct lcp_usable_conf {
 };
 SIGNAL_STRUCT(lcp_usable_conf, 5);
 
-/* --- RESTORE and DIH of its node: is this the list of checkpoints that must be there? --- */
+/* --- LCPREADER and DIH of its node: is this the list of checkpoints that must be there? --- */
 
 struct lcp_list_req {
     uint32_t number; /* Number of the newest list that is whole; 0: there is none. */
@@ -105,7 +105,7 @@ struct lcp_stuck_rep {
 };
 SIGNAL_STRUCT(lcp_stuck_rep, 3);
 
-/* --- LQH and RESTORE of one LDM: one request at a time. --- */
+/* --- LQH and LCPREADER of one LDM: one request at a time. --- */
 
 /* Reads the newest checkpoint of an empty fragment that is usable at `gci`. */
 struct restore_frag_req {

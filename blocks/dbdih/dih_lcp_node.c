@@ -31,7 +31,7 @@ static void to_ldms(struct dih *dih, uint32_t block_no, uint32_t gsn, const void
 static void wait_for_ldms(struct dih *dih)
 {
     struct lcp_node *node = &dih->lcp_node;
-    uint32_t count = block_instances(&dih->block, BLOCK_BACKUP);
+    uint32_t count = block_instances(&dih->block, BLOCK_LCPWRITER);
     for (uint32_t instance = 1; instance <= count; instance++)
         node_mask_add(&node->waiting, instance);
 }
@@ -62,7 +62,7 @@ static void round_begin(struct dih *dih, uint32_t master, const struct lcp_node_
     struct lcp_part_req part = {.lcp_id = req->lcp_id,
                                 .start_gci = dih->gcp_node.complete_hi,
                                 .copied = dih->include.counts};
-    to_ldms(dih, BLOCK_BACKUP, GSN_LCP_PART_REQ, &part, sizeof(part) / 4u);
+    to_ldms(dih, BLOCK_LCPWRITER, GSN_LCP_PART_REQ, &part, sizeof(part) / 4u);
 }
 
 void dih_exec_LCP_NODE_REQ(struct block *block, const struct signal *sig)
@@ -122,7 +122,7 @@ void lcp_node_durable(struct dih *dih)
     jam();
     node->state = LCPN_CLEANING;
     wait_for_ldms(dih);
-    to_ldms(dih, BLOCK_BACKUP, GSN_LCP_USABLE_REQ, &req, sizeof(req) / 4u);
+    to_ldms(dih, BLOCK_LCPWRITER, GSN_LCP_USABLE_REQ, &req, sizeof(req) / 4u);
 }
 
 /* All nodes take part in a round: a disk that takes no checkpoints shall not keep them busy. */

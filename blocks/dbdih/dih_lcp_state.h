@@ -26,8 +26,8 @@ struct lcp_master {
 };
 
 /*
- * IDLE --LCP_NODE_REQ--> WRITING --all BACKUPs--> DURABLE_WAIT --end GCI is durable-->
- * CLEANING --all BACKUPs--> NAMING --both system files--> IDLE
+ * IDLE --LCP_NODE_REQ--> WRITING --all LCPWRITERs--> DURABLE_WAIT --end GCI is durable-->
+ * CLEANING --all LCPWRITERs--> NAMING --both system files--> IDLE
  */
 enum lcp_node_state { LCPN_IDLE = 0, LCPN_WRITING, LCPN_DURABLE_WAIT, LCPN_CLEANING, LCPN_NAMING };
 
@@ -37,7 +37,7 @@ struct lcp_node {
     uint32_t master; /* Reference of the DIH whose round it is. */
     struct lcp_node_conf result;
     uint32_t end_gci;
-    struct node_mask waiting; /* BACKUP instances. */
+    struct node_mask waiting; /* LCPWRITER instances. */
     uint32_t next_master;     /* DIH whose round comes afterwards; 0 = none. */
     struct lcp_node_req next;
     /* The logs' figures when they were last asked. */

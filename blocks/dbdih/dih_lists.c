@@ -1,4 +1,4 @@
-/* dih_lists.c -- which list of checkpoints each LDM must have, asked for by RESTORE, and which
+/* dih_lists.c -- which list of checkpoints each LDM must have, asked for by LCPREADER, and which
  * dictionary there was: named in the system files. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*

@@ -1,4 +1,4 @@
-/* lqh_frags.h -- DBLQH's fragments, and the life of its redo log, for BACKUP and RESTORE of its
+/* lqh_frags.h -- DBLQH's fragments, and the life of its redo log, for LCPWRITER and LCPREADER of its
  * instance group. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once

@@ -10,9 +10,10 @@ static const struct config_block {
     uint32_t block_no;
     uint32_t single; /* Instance 0 only; else instances 1..n. */
 } config_blocks[] = {
-    {BLOCK_CMVMI, 1}, {BLOCK_NDBFS, 1}, {BLOCK_DBTUP, 0},  {BLOCK_DBACC, 0},   {BLOCK_DBTUX, 0},
-    {BLOCK_DBTC, 0},  {BLOCK_DBLQH, 0}, {BLOCK_BACKUP, 0}, {BLOCK_RESTORE, 0}, {BLOCK_DBDICT, 1},
-    {BLOCK_DBDIH, 1}, {BLOCK_QMGR, 1},  {BLOCK_TRIX, 1},
+    {BLOCK_CMVMI, 1},     {BLOCK_NDBFS, 1},  {BLOCK_DBTUP, 0}, {BLOCK_DBACC, 0},
+    {BLOCK_DBTUX, 0},     {BLOCK_DBTC, 0},   {BLOCK_DBLQH, 0}, {BLOCK_LCPWRITER, 0},
+    {BLOCK_LCPREADER, 0}, {BLOCK_DBDICT, 1}, {BLOCK_DBDIH, 1}, {BLOCK_QMGR, 1},
+    {BLOCK_TRIX, 1},
 };
 #define CONFIG_BLOCKS (sizeof(config_blocks) / sizeof(config_blocks[0]))
 

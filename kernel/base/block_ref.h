@@ -21,23 +21,23 @@
 
 enum block_no {
     BLOCK_NONE = 0,
-    BLOCK_CMVMI = 1,    /* Node manager: configuration, events, dump, links. */
-    BLOCK_QMGR = 2,     /* Membership: join, heartbeats, API registration. */
-    BLOCK_NDBCNTR = 3,  /* Start and stop controller: phases. */
-    BLOCK_DBDIH = 4,    /* Distribution: node groups, fragments, hash maps. */
-    BLOCK_DBDICT = 5,   /* Dictionary, schema transactions. */
-    BLOCK_DBTC = 6,     /* Transaction coordinator. */
-    BLOCK_DBLQH = 7,    /* Local query handler. */
-    BLOCK_DBACC = 8,    /* Hash index and row locks. */
-    BLOCK_DBTUP = 9,    /* Rows. */
-    BLOCK_DBTUX = 10,   /* Ordered index. */
-    BLOCK_NDBFS = 11,   /* Files. */
-    BLOCK_BACKUP = 12,  /* Checkpoint and backup writer. */
-    BLOCK_RESTORE = 13, /* Checkpoint reader. */
-    BLOCK_TRIX = 14,    /* Fills unique indexes. */
-    BLOCK_COUNT = 32,   /* Blocks of a data node have smaller numbers. */
-    BLOCK_API = 200,    /* A client: the instance is its ndb_t. */
-    BLOCK_MGM = 201,    /* A management server. */
+    BLOCK_CMVMI = 1,      /* Node manager: configuration, events, dump, links. */
+    BLOCK_QMGR = 2,       /* Membership: join, heartbeats, API registration. */
+    BLOCK_NDBCNTR = 3,    /* Start and stop controller: phases. */
+    BLOCK_DBDIH = 4,      /* Distribution: node groups, fragments, hash maps. */
+    BLOCK_DBDICT = 5,     /* Dictionary, schema transactions. */
+    BLOCK_DBTC = 6,       /* Transaction coordinator. */
+    BLOCK_DBLQH = 7,      /* Local query handler. */
+    BLOCK_DBACC = 8,      /* Hash index and row locks. */
+    BLOCK_DBTUP = 9,      /* Rows. */
+    BLOCK_DBTUX = 10,     /* Ordered index. */
+    BLOCK_NDBFS = 11,     /* Files. */
+    BLOCK_LCPWRITER = 12, /* Checkpoint and backup writer. */
+    BLOCK_LCPREADER = 13, /* Checkpoint reader. */
+    BLOCK_TRIX = 14,      /* Fills unique indexes. */
+    BLOCK_COUNT = 32,     /* Blocks of a data node have smaller numbers. */
+    BLOCK_API = 200,      /* A client: the instance is its ndb_t. */
+    BLOCK_MGM = 201,      /* A management server. */
 };
 
 static inline uint32_t block_ref(uint32_t node, uint32_t block, uint32_t instance)

@@ -20,9 +20,9 @@ struct open_request {
 
 static const char *block_name(uint32_t ref)
 {
-    static const char *const names[] = {"NONE",   "CMVMI", "QMGR",   "NDBCNTR", "DBDIH",
-                                        "DBDICT", "DBTC",  "DBLQH",  "DBACC",   "DBTUP",
-                                        "DBTUX",  "NDBFS", "BACKUP", "RESTORE", "TRIX"};
+    static const char *const names[] = {"NONE",   "CMVMI", "QMGR",      "NDBCNTR",   "DBDIH",
+                                        "DBDICT", "DBTC",  "DBLQH",     "DBACC",     "DBTUP",
+                                        "DBTUX",  "NDBFS", "LCPWRITER", "LCPREADER", "TRIX"};
     uint32_t block = ref_block(ref);
     if (block == BLOCK_API) return "API";
     if (block == BLOCK_MGM) return "MGM";

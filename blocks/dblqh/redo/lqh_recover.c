@@ -2,13 +2,13 @@
  * other, then the log; progress and figures. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
-#include "blocks/backup/backup.h"
+#include "blocks/lcpwriter/lcpw.h"
 #include "blocks/dblqh/lqh_frags.h"
 #include "blocks/dblqh/redo/lqh_redo.h"
 #include "blocks/dblqh/lqh_state.h"
 #include "blocks/dblqh/redo/lqh_log.h"
 #include "blocks/ndbfs/fs_client.h"
-#include "blocks/restore/restore.h"
+#include "blocks/lcpreader/lcpr.h"
 #include "values/errors.h"
 #include "signals/lcp.h"
 
@@ -27,9 +27,9 @@ static struct lqh_recover *recover_of(struct lqh *lqh)
 static uint32_t restore_percent(const struct lqh *lqh)
 {
     const struct lqh_recover *recover = &lqh->redo->recover;
-    const struct block *restore = block_neighbour(&lqh->block, BLOCK_RESTORE);
-    uint64_t all = backup_listed_bytes(block_neighbour(&lqh->block, BLOCK_BACKUP));
-    uint64_t done = recover->bytes + (recover->asked ? restore_bytes(restore) : 0);
+    const struct block *restore = block_neighbour(&lqh->block, BLOCK_LCPREADER);
+    uint64_t all = lcpw_listed_bytes(block_neighbour(&lqh->block, BLOCK_LCPWRITER));
+    uint64_t done = recover->bytes + (recover->asked ? lcpr_bytes(restore) : 0);
     if (all == 0) return recover->position.table_id * 100u / lqh->table_count;
     return done < all ? (uint32_t)(done * 100u / all) : 99u;
 }
@@ -210,11 +210,11 @@ static void replay(struct lqh *lqh)
     redo_replay(&lqh->redo->log, &replay);
 }
 
-/* Has RESTORE read the next fragment, one at a time. */
+/* Has LCPREADER read the next fragment, one at a time. */
 void lqh_recover_step(struct lqh *lqh)
 {
     struct lqh_recover *recover = recover_of(lqh);
-    const struct block *restore = block_neighbour(&lqh->block, BLOCK_RESTORE);
+    const struct block *restore = block_neighbour(&lqh->block, BLOCK_LCPREADER);
     ndbrequire(recover->state == RECOVER_RESTORING && restore != NULL);
     enum lqh_frag_step step = lqh_frag_next(&lqh->block, &recover->position, &recover->frag);
     if (step == LQH_FRAG_LATER) {

@@ -27,8 +27,8 @@ struct lqh_recover {
     uint32_t sender;
     struct recover_req req;
     struct lqh_frag_position position;
-    struct lqh_frag frag; /* The fragment that RESTORE reads; key_def is not kept. */
-    bool asked;           /* Whether RESTORE has a fragment to read. */
+    struct lqh_frag frag; /* The fragment that LCPREADER reads; key_def is not kept. */
+    bool asked;           /* Whether LCPREADER has a fragment to read. */
     uint32_t start_gci;   /* Oldest GCI of which a fragment needs the log. */
     uint32_t keep_gci;    /* Oldest GCI that the log was never told to forget. */
     uint32_t fragments;

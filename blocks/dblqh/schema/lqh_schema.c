@@ -1,7 +1,7 @@
 /* lqh_schema.c -- tables and fragments of this instance: made, and given back, in steps. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <string.h>
-#include "blocks/backup/backup.h"
+#include "blocks/lcpwriter/lcpw.h"
 #include "blocks/dblqh/lqh_state.h"
 #include "blocks/dblqh/failure/lqh_copy_source.h"
 #include "blocks/dblqh/failure/lqh_include.h"
@@ -255,8 +255,8 @@ void lqh_exec_LOCAL_TABLE_STATE_REQ(struct block *block, const struct signal *si
         table->order_sender = sig->sender;
         table->order_data = req->sender_data;
         table->order = LOCAL_TABLE_DROP;
-        if (block_neighbour(block, BLOCK_BACKUP) != NULL)
-            backup_table_dropped(block_neighbour(block, BLOCK_BACKUP), req->table_id);
+        if (block_neighbour(block, BLOCK_LCPWRITER) != NULL)
+            lcpw_table_dropped(block_neighbour(block, BLOCK_LCPWRITER), req->table_id);
         lqh_table_step(lqh, req->table_id);
         return;
     default:

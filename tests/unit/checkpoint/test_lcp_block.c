@@ -1,12 +1,12 @@
-/* test_lcp_block.c -- BACKUP and RESTORE in a node with a simulated disk: rounds, power cuts,
+/* test_lcp_block.c -- LCPWRITER and LCPREADER in a node with a simulated disk: rounds, power cuts,
  * errors, damage. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/support/tup_fixture.h"
-#include "blocks/backup/backup.h"
+#include "blocks/lcpwriter/lcpw.h"
 #include "blocks/dblqh/lqh_frags.h"
 #include "blocks/ndbfs/fs_block.h"
 #include "blocks/ndbfs/fs_client.h"
-#include "blocks/restore/restore.h"
+#include "blocks/lcpreader/lcpr.h"
 #include "formats/sysfile_format.h"
 #include "kernel/sim/sim_world.h"
 #include "signals/lcp.h"
@@ -165,15 +165,15 @@ static void build(struct node *node)
 {
     struct thread *thread = node_thread(node, 0);
     struct read_config_req req = {.sender_data = 1};
-    static const uint32_t order[] = {BLOCK_NDBFS, BLOCK_DBTUP, BLOCK_DBACC, BLOCK_BACKUP,
-                                     BLOCK_RESTORE};
+    static const uint32_t order[] = {BLOCK_NDBFS, BLOCK_DBTUP, BLOCK_DBACC, BLOCK_LCPWRITER,
+                                     BLOCK_LCPREADER};
     fs_create(thread, 0);
     tup_create(thread, 1);
     acc_create(thread, 1);
     struct block *lqh = block_create(thread, &fake_type, 1, sizeof(struct fake));
     block_create(thread, &dih_type, 0, sizeof(struct block));
-    backup_create(thread, 1);
-    restore_create(thread, 1);
+    lcpw_create(thread, 1);
+    lcpr_create(thread, 1);
     uint32_t tick = 1;
     signal_send_delayed(lqh, lqh->ref, GSN_CONTINUEB, PRIO_B, &tick, 1, 1);
     for (uint32_t i = 0; i < sizeof order / sizeof order[0]; i++)
@@ -241,7 +241,7 @@ static void table_make(uint32_t version)
     lqh->there = true;
 }
 
-/* LQH drops the table right before BACKUP has the next answer of this kind: that a file was not
+/* LQH drops the table right before LCPWRITER has the next answer of this kind: that a file was not
  * opened, or that one is gone. 0: it does not. */
 static uint32_t drop_at;
 static uint32_t drop_after; /* Which of these answers it is, from 1. */
@@ -259,7 +259,7 @@ static void observe(void *context, uint32_t node, uint32_t thread, const uint32_
     (void)thread;
     if (drop_at == 0 || kind_gsn(words[0]) != drop_at || --drop_after > 0) return;
     drop_at = 0;
-    backup_table_dropped(node_block(sim_node(world, 1), BLOCK_BACKUP, 1), TABLE);
+    lcpw_table_dropped(node_block(sim_node(world, 1), BLOCK_LCPWRITER, 1), TABLE);
     fake()->there = false;
     while (!tup_table_drop_step(tup(), fake()->tup_table)) {
     }
@@ -399,7 +399,7 @@ static bool round_write(bool busy)
 {
     struct lcp_part_req req = {.lcp_id = ++lcp_id, .start_gci = gci, .copied = copied};
     uint32_t answers = fake()->answers;
-    sig_send(&fake()->block, block_ref(1, BLOCK_BACKUP, 1), GSN_LCP_PART_REQ, PRIO_B, &req);
+    sig_send(&fake()->block, block_ref(1, BLOCK_LCPWRITER, 1), GSN_LCP_PART_REQ, PRIO_B, &req);
     if (!wait_answer(answers, busy)) return false;
     assert_int_equal(fake()->part.lcp_id, lcp_id);
     assert_true(fake()->part.end_gci <= gci);
@@ -410,7 +410,7 @@ static bool round_usable(bool busy)
 {
     struct lcp_usable_req req = {.lcp_id = lcp_id};
     uint32_t answers = fake()->answers;
-    sig_send(&fake()->block, block_ref(1, BLOCK_BACKUP, 1), GSN_LCP_USABLE_REQ, PRIO_B, &req);
+    sig_send(&fake()->block, block_ref(1, BLOCK_LCPWRITER, 1), GSN_LCP_USABLE_REQ, PRIO_B, &req);
     return wait_answer(answers, busy);
 }
 
@@ -429,7 +429,7 @@ static uint32_t restore_one(uint32_t index, uint32_t restart_gci)
                                    .gci = restart_gci};
     uint32_t answers = fake()->answers;
     fake()->ref.error = 0;
-    sig_send(&fake()->block, block_ref(1, BLOCK_RESTORE, 1), GSN_RESTORE_FRAG_REQ, PRIO_B, &req);
+    sig_send(&fake()->block, block_ref(1, BLOCK_LCPREADER, 1), GSN_RESTORE_FRAG_REQ, PRIO_B, &req);
     assert_true(wait_answer(answers, false));
     return fake()->ref.error;
 }
@@ -438,7 +438,7 @@ static uint32_t sweep(void)
 {
     struct restore_end_req req = {.sender_data = 9};
     uint32_t answers = fake()->answers;
-    sig_send(&fake()->block, block_ref(1, BLOCK_RESTORE, 1), GSN_RESTORE_END_REQ, PRIO_B, &req);
+    sig_send(&fake()->block, block_ref(1, BLOCK_LCPREADER, 1), GSN_RESTORE_END_REQ, PRIO_B, &req);
     assert_true(wait_answer(answers, false));
     return fake()->removed;
 }
@@ -668,7 +668,7 @@ static void test_no_record(void **state)
         rig_start(300 + n);
         change_some(300);
         change_key(FRAGS - 1u, 1, false); /* None is empty: that would need no record. */
-        sim_insert(world, 1, BLOCK_BACKUP, 9997, n);
+        sim_insert(world, 1, BLOCK_LCPWRITER, 9997, n);
         assert_true(checkpoint(false));
         assert_int_equal(fake()->part.failed, 1);
         assert_int_equal(fake()->part.error, ERR_TABLE_RECORDS);
@@ -678,7 +678,7 @@ static void test_no_record(void **state)
         sim_power_cut(world, 1, FATES_ALL);
         assert_true(sim_restart(world, 1));
         table_make(1);
-        sim_insert(world, 1, BLOCK_BACKUP, 9997, n);
+        sim_insert(world, 1, BLOCK_LCPWRITER, 9997, n);
         for (uint32_t i = 0; i < FRAGS; i++)
             assert_int_equal(restore_one(i, gci), i == 0 ? ERR_TABLE_RECORDS : 0);
         sim_power_cut(world, 1, FATES_ALL);
@@ -906,10 +906,11 @@ static void test_drop(void **state)
         uint32_t answers = fake()->answers;
         bool in_round = rng_chance(&rng, 3, 4);
         if (in_round) {
-            sig_send(&fake()->block, block_ref(1, BLOCK_BACKUP, 1), GSN_LCP_PART_REQ, PRIO_B, &req);
+            sig_send(&fake()->block, block_ref(1, BLOCK_LCPWRITER, 1), GSN_LCP_PART_REQ, PRIO_B,
+                     &req);
             run(rng_below(&rng, 20000));
         }
-        backup_table_dropped(node_block(sim_node(world, 1), BLOCK_BACKUP, 1), TABLE);
+        lcpw_table_dropped(node_block(sim_node(world, 1), BLOCK_LCPWRITER, 1), TABLE);
         fake()->there = false;
         while (!tup_table_drop_step(tup(), fake()->tup_table)) {
         }
@@ -968,7 +969,7 @@ static void drop_in_open(bool broken_name)
     }
     struct lcp_part_req req = {.lcp_id = ++lcp_id, .start_gci = gci};
     uint32_t answers = fake()->answers;
-    sig_send(&fake()->block, block_ref(1, BLOCK_BACKUP, 1), GSN_LCP_PART_REQ, PRIO_B, &req);
+    sig_send(&fake()->block, block_ref(1, BLOCK_LCPWRITER, 1), GSN_LCP_PART_REQ, PRIO_B, &req);
     drop_at_answer(GSN_FSOPENREF, 1);
     assert_true(wait_answer(answers, false));
     assert_int_equal(drop_at, 0);

@@ -1,10 +1,10 @@
 /* test_lcp_delta.c -- delta pages by hand: what a checkpoint writes of a page, and which files
- * RESTORE's rules do not allow. */
+ * LCPREADER's rules do not allow. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <xxhash.h>
 #include "tests/unit/support/tup_fixture.h"
-#include "blocks/backup/backup_rows.h"
-#include "blocks/restore/restore_rows.h"
+#include "blocks/lcpwriter/lcpw_rows.h"
+#include "blocks/lcpreader/lcpr_rows.h"
 
 #define OUT_MAX (1u << 20)
 #define ROWS    200u
@@ -74,12 +74,12 @@ static struct file file_end(struct lcp_data_head *head)
 static struct file checkpoint(uint32_t seq, uint32_t which)
 {
     struct lcp_data_head head = {.seq = seq, .which = which};
-    struct backup_rows rows;
-    enum backup_rows_step step;
+    struct lcpw_rows rows;
+    enum lcpw_rows_step step;
     lcp_writer_begin(&writer, &head);
-    backup_rows_begin(&rows, world.frag, which);
-    while ((step = backup_rows_step(world.tup, world.frag, &rows, &writer, 5)) != BACKUP_ROWS_END) {
-        if (step == BACKUP_ROWS_FULL) lcp_writer_flush(&writer);
+    lcpw_rows_begin(&rows, world.frag, which);
+    while ((step = lcpw_rows_step(world.tup, world.frag, &rows, &writer, 5)) != LCPW_ROWS_END) {
+        if (step == LCPW_ROWS_FULL) lcp_writer_flush(&writer);
     }
     return file_end(&head);
 }
@@ -110,7 +110,7 @@ static struct file by_hand(uint32_t seq, const struct page *pages, uint32_t coun
 /* --- Reading. --- */
 
 /* Takes the file's rows; frees it. */
-static enum lcp_fault file_read(struct restore_rows *rows, struct file *file)
+static enum lcp_fault file_read(struct lcpr_rows *rows, struct file *file)
 {
     const uint8_t *from = file->bytes;
     uint32_t left = file->size;
@@ -121,11 +121,11 @@ static enum lcp_fault file_read(struct restore_rows *rows, struct file *file)
     while (fault == LCP_GOOD && (event = lcp_reader_next(&reader, &from, &left)) == LCP_READ_ROWS) {
         bool done = false;
         while (!done && fault == LCP_GOOD)
-            fault = restore_rows_step(rows, &reader.cursor, 3, &done);
+            fault = lcpr_rows_step(rows, &reader.cursor, 3, &done);
         world_check(&world);
     }
     if (fault == LCP_GOOD && event == LCP_READ_FAULT) fault = reader.fault;
-    if (fault == LCP_GOOD) fault = restore_rows_file_end(rows);
+    if (fault == LCP_GOOD) fault = lcpr_rows_file_end(rows);
     free(file->bytes);
     return fault;
 }
@@ -133,7 +133,7 @@ static enum lcp_fault file_read(struct restore_rows *rows, struct file *file)
 /* Newest first; what the last one gave that was read, or the end. */
 static enum lcp_fault files_read(struct file *files, uint32_t count, uint32_t pages)
 {
-    struct restore_rows rows = {
+    struct lcpr_rows rows = {
         .tup = world.tup, .frag = world.frag, .key_def = world.def, .pages = pages};
     enum lcp_fault fault = LCP_GOOD;
     for (uint32_t i = 0; i < count; i++) {
@@ -142,7 +142,7 @@ static enum lcp_fault files_read(struct file *files, uint32_t count, uint32_t pa
         else
             free(files[i].bytes);
     }
-    return fault == LCP_GOOD ? restore_rows_end(&rows) : fault;
+    return fault == LCP_GOOD ? lcpr_rows_end(&rows) : fault;
 }
 
 static enum lcp_fault hand_read(const struct page *pages, uint32_t count)

@@ -2,8 +2,8 @@
  * equal to the rows; also of a replica that has come back by a copy. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tests/unit/support/tup_fixture.h"
-#include "blocks/backup/backup_rows.h"
-#include "blocks/restore/restore_rows.h"
+#include "blocks/lcpwriter/lcpw_rows.h"
+#include "blocks/lcpreader/lcpr_rows.h"
 
 #define KEYS       900u
 #define WIDE       1500u /* Bytes that make a row so large that there are many pages. */
@@ -271,22 +271,22 @@ static void copy_batch(void)
 static bool checkpoint(struct rows_world *world, bool full)
 {
     struct lcp_writer writer = {.zip = zip, .raw = raw_write, .out = out};
-    struct backup_rows rows;
+    struct lcpw_rows rows;
     full = full || chain.count == 0;
     struct lcp_data_head head = {.seq = chain.seq + 1u,
                                  .start_gci = gci,
                                  .which = full ? TUP_CHECKPOINT_ALL
                                                : (chain.seq + 1u) % TUP_CHECKPOINT_CLASSES};
     lcp_writer_begin(&writer, &head);
-    backup_rows_begin(&rows, world->frag, head.which);
+    lcpw_rows_begin(&rows, world->frag, head.which);
     bool copying = copy != NULL && rng_chance(&rng, 1, 2);
     bool give_up = rng_chance(&rng, 1, 6);
     for (;;) {
-        enum backup_rows_step step = backup_rows_step(world->tup, world->frag, &rows, &writer,
-                                                      1u + (uint32_t)rng_below(&rng, 60));
-        assert_int_not_equal(step, BACKUP_ROWS_DAMAGED);
-        if (step == BACKUP_ROWS_FULL) lcp_writer_flush(&writer);
-        if (step == BACKUP_ROWS_END) break;
+        enum lcpw_rows_step step = lcpw_rows_step(world->tup, world->frag, &rows, &writer,
+                                                  1u + (uint32_t)rng_below(&rng, 60));
+        assert_int_not_equal(step, LCPW_ROWS_DAMAGED);
+        if (step == LCPW_ROWS_FULL) lcp_writer_flush(&writer);
+        if (step == LCPW_ROWS_END) break;
         if (give_up && rng_chance(&rng, 1, 10)) return false;
         for (uint32_t n = (uint32_t)rng_below(&rng, 4); n > 0; n--)
             change_something();
@@ -311,7 +311,7 @@ static bool checkpoint(struct rows_world *world, bool full)
     return true;
 }
 
-static void restore_file(const struct rows_world *world, struct restore_rows *rows, uint32_t index)
+static void restore_file(const struct rows_world *world, struct lcpr_rows *rows, uint32_t index)
 {
     struct lcp_reader reader = {
         .unzip = unzip, .part = part, .raw = raw_read, .expect = &chain.file[index]};
@@ -322,10 +322,10 @@ static void restore_file(const struct rows_world *world, struct restore_rows *ro
     while ((event = lcp_reader_next(&reader, &from, &left)) == LCP_READ_ROWS) {
         bool done = false;
         while (!done)
-            assert_int_equal(restore_rows_step(rows, &reader.cursor, 7, &done), LCP_GOOD);
+            assert_int_equal(lcpr_rows_step(rows, &reader.cursor, 7, &done), LCP_GOOD);
         world_check(world);
     }
-    assert_int_equal(restore_rows_file_end(rows), LCP_GOOD);
+    assert_int_equal(lcpr_rows_file_end(rows), LCP_GOOD);
     assert_int_equal(event, LCP_READ_END);
     assert_int_equal(lcp_reader_next(&reader, &from, &left), LCP_READ_MORE);
     assert_int_equal(lcp_reader_finish(&reader), LCP_GOOD);
@@ -376,12 +376,12 @@ static struct rows_world read_back(void)
 {
     struct rows_world again;
     world_open(&again);
-    struct restore_rows rows = {
+    struct lcpr_rows rows = {
         .tup = again.tup, .frag = again.frag, .key_def = again.def, .pages = chain.pages};
     change_end(&held, true);
     for (uint32_t i = chain.count; i-- > 0;)
         restore_file(&again, &rows, i);
-    assert_int_equal(restore_rows_end(&rows), LCP_GOOD);
+    assert_int_equal(lcpr_rows_end(&rows), LCP_GOOD);
     replay(&again);
     compare(&again);
     return again;

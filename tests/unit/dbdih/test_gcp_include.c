@@ -58,7 +58,7 @@ static struct hand *hand_at(uint32_t node)
     return hand_of(node_block(fc->node[node].node, BLOCK_NDBCNTR, 0));
 }
 
-/* --- BACKUP: a checkpoint takes no time, or as long as the test likes. --- */
+/* --- LCPWRITER: a checkpoint takes no time, or as long as the test likes. --- */
 
 struct backup_hand {
     struct block block;
@@ -71,7 +71,7 @@ struct backup_hand {
     struct lcp_part_conf held;
 };
 
-static struct backup_hand *backup_of(struct block *block)
+static struct backup_hand *lcpw_of(struct block *block)
 {
     return (struct backup_hand *)(void *)block;
 }
@@ -79,9 +79,9 @@ static struct dih *dih_at(uint32_t node)
 {
     return dih_of(node_block(fc->node[node].node, BLOCK_DBDIH, 0));
 }
-static void backup_exec_LCP_PART_REQ(struct block *block, const struct signal *sig)
+static void lcpw_exec_LCP_PART_REQ(struct block *block, const struct signal *sig)
 {
-    struct backup_hand *backup = backup_of(block);
+    struct backup_hand *backup = lcpw_of(block);
     struct lcp_part_conf conf = {
         .lcp_id = SIG_PAYLOAD(sig, lcp_part_req)->lcp_id,
         .fragments = 1,
@@ -99,21 +99,21 @@ static void backup_release(struct backup_hand *backup)
     backup->holds = false;
     sig_send(&backup->block, backup->asked_by, GSN_LCP_PART_CONF, PRIO_B, &backup->held);
 }
-static void backup_exec_LCP_USABLE_REQ(struct block *block, const struct signal *sig)
+static void lcpw_exec_LCP_USABLE_REQ(struct block *block, const struct signal *sig)
 {
     struct lcp_usable_conf conf = {.lcp_id = SIG_PAYLOAD(sig, lcp_usable_req)->lcp_id};
-    backup_of(block)->usable++;
+    lcpw_of(block)->usable++;
     sig_send(block, sig->sender, GSN_LCP_USABLE_CONF, PRIO_B, &conf);
 }
-static const struct handler backup_handlers[] = {
-    HANDLER(backup, LCP_PART_REQ, lcp_part_req),
-    HANDLER(backup, LCP_USABLE_REQ, lcp_usable_req),
+static const struct handler lcpw_handlers[] = {
+    HANDLER(lcpw, LCP_PART_REQ, lcp_part_req),
+    HANDLER(lcpw, LCP_USABLE_REQ, lcp_usable_req),
 };
-static const struct block_type backup_type = {"BACKUP", BLOCK_BACKUP, backup_handlers, 2, NULL};
+static const struct block_type lcpw_type = {"LCPWRITER", BLOCK_LCPWRITER, lcpw_handlers, 2, NULL};
 
 static struct backup_hand *backup_at(uint32_t node, uint32_t instance)
 {
-    return backup_of(node_block(fc->node[node].node, BLOCK_BACKUP, instance));
+    return lcpw_of(node_block(fc->node[node].node, BLOCK_LCPWRITER, instance));
 }
 
 /* --- The cluster. --- */
@@ -179,7 +179,7 @@ static void make(uint32_t id)
     for (uint32_t i = 1; i <= 2; i++) {
         block_create(worker, &fake_tc_type, i, sizeof(struct fake_worker));
         block_create(worker, &fake_lqh_type, i, sizeof(struct fake_worker));
-        block_create(worker, &backup_type, i, sizeof(struct backup_hand));
+        block_create(worker, &lcpw_type, i, sizeof(struct backup_hand));
     }
     for (uint32_t peer = 1; peer <= NODES; peer++)
         fc->node[id].allowed[peer] = fc->node[peer].allowed[id] = true;

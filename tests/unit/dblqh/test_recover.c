@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "blocks/backup/backup.h"
+#include "blocks/lcpwriter/lcpw.h"
 #include "blocks/dblqh/redo/lqh_redo.h"
 #include "blocks/dblqh/lqh_state.h"
 #include "blocks/dblqh/schema/lqh_table.h"
 #include "blocks/ndbfs/fs_block.h"
-#include "blocks/restore/restore.h"
+#include "blocks/lcpreader/lcpr.h"
 #include "kernel/sim/sim_world.h"
 #include "signals/gcp.h"
 #include "values/attr.h"
@@ -226,8 +226,8 @@ static const struct block_type dih_type = {"DIH", BLOCK_DBDIH, dih_handlers, 2, 
 
 static void build(struct node *node)
 {
-    static const uint32_t blocks[] = {BLOCK_DBACC, BLOCK_DBTUP, BLOCK_DBLQH, BLOCK_BACKUP,
-                                      BLOCK_RESTORE};
+    static const uint32_t blocks[] = {BLOCK_DBACC, BLOCK_DBTUP, BLOCK_DBLQH, BLOCK_LCPWRITER,
+                                      BLOCK_LCPREADER};
     struct thread *thread = node_thread(node, 0);
     struct read_config_req req = {.sender_data = 1};
     uint32_t tick = 1;
@@ -236,8 +236,8 @@ static void build(struct node *node)
         acc_create(thread, instance);
         tup_create(thread, instance);
         lqh_create(thread, instance);
-        backup_create(thread, instance);
-        restore_create(thread, instance);
+        lcpw_create(thread, instance);
+        lcpr_create(thread, instance);
     }
     block_create(thread, &dih_type, 0, sizeof(struct block));
     struct block *block = block_create(thread, &driver_type, 1, sizeof(struct driver));
@@ -473,12 +473,12 @@ static void lcp_pump(bool begin)
         me->lcp_state = LCP_WRITING;
         me->lcp_left = LDMS;
         me->lcp_end = 0;
-        to_ldms(BLOCK_BACKUP, GSN_LCP_PART_REQ, &req, sizeof req / 4u, NULL, 0);
+        to_ldms(BLOCK_LCPWRITER, GSN_LCP_PART_REQ, &req, sizeof req / 4u, NULL, 0);
     } else if (me->lcp_state == LCP_WAITING && me->lcp_end <= t.saved) {
         struct lcp_usable_req req = {.lcp_id = t.lcp_id};
         me->lcp_state = LCP_USABLE;
         me->lcp_left = LDMS;
-        to_ldms(BLOCK_BACKUP, GSN_LCP_USABLE_REQ, &req, sizeof req / 4u, NULL, 0);
+        to_ldms(BLOCK_LCPWRITER, GSN_LCP_USABLE_REQ, &req, sizeof req / 4u, NULL, 0);
     }
 }
 

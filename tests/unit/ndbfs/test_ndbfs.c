@@ -116,7 +116,7 @@ static const struct handler handlers[] = {
     ANSWER(FSLISTCONF, fslistconf),
     ANSWER(FSLISTREF, fs_ref),
 };
-static const struct block_type asker_type = {"ASKER", BLOCK_BACKUP, handlers,
+static const struct block_type asker_type = {"ASKER", BLOCK_LCPWRITER, handlers,
                                              sizeof handlers / sizeof handlers[0], NULL};
 
 /* NDBFS in the first thread, the asker in the last one. */
@@ -182,7 +182,7 @@ static void rig_drop(struct rig *rig)
 
 static struct asker *asker(struct rig *rig)
 {
-    return asker_of(node_block(sim_node(rig->world, 1), BLOCK_BACKUP, 0));
+    return asker_of(node_block(sim_node(rig->world, 1), BLOCK_LCPWRITER, 0));
 }
 
 static void run_us(struct rig *rig, uint64_t us)

@@ -108,7 +108,7 @@ static const struct handler handlers[] = {
     ANSWER(FSREMOVECONF),
     ANSWER(FSREMOVEREF),
 };
-static const struct block_type asker_type = {"ASKER", BLOCK_BACKUP, handlers,
+static const struct block_type asker_type = {"ASKER", BLOCK_LCPWRITER, handlers,
                                              sizeof handlers / sizeof handlers[0], NULL};
 
 struct rig {

@@ -213,7 +213,7 @@ void include_save_rows(uint32_t node)
     }
 }
 
-static void restore_rows(uint32_t node)
+static void lcpr_rows(uint32_t node)
 {
     include_own_gci = include_with_files && include_dice(4) != 0 ? include_saved_gci : 0;
     for (uint32_t i = 0; include_own_gci != 0 && i < include_saved_count; i++) {
@@ -303,7 +303,7 @@ void include_process_again(uint32_t node)
     node_link_up(w.n[node].node, 0, CLIENT_TWO, FROM_API, EPOCH);
     include_table_again(node);
     epoch_set(node);
-    restore_rows(node);
+    lcpr_rows(node);
 }
 
 struct node_mask include_others_of(uint32_t node)

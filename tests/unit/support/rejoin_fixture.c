@@ -170,7 +170,7 @@ struct fake_backup {
     struct lcp_part_conf held;
 };
 
-static void backup_exec_LCP_PART_REQ(struct block *block, const struct signal *sig)
+static void lcpw_exec_LCP_PART_REQ(struct block *block, const struct signal *sig)
 {
     const struct lcp_part_req *req = SIG_PAYLOAD(sig, lcp_part_req);
     struct lcp_part_conf conf = {.lcp_id = req->lcp_id, .end_gci = req->start_gci, .fragments = 1};
@@ -185,19 +185,19 @@ static void backup_exec_LCP_PART_REQ(struct block *block, const struct signal *s
         sig_send(block, sig->sender, GSN_LCP_PART_CONF, PRIO_B, &conf);
 }
 
-static void backup_exec_LCP_USABLE_REQ(struct block *block, const struct signal *sig)
+static void lcpw_exec_LCP_USABLE_REQ(struct block *block, const struct signal *sig)
 {
     struct lcp_usable_conf conf = {.lcp_id = SIG_PAYLOAD(sig, lcp_usable_req)->lcp_id};
     sig_send(block, sig->sender, GSN_LCP_USABLE_CONF, PRIO_B, &conf);
 }
 
-static const struct handler backup_handlers[] = {
+static const struct handler lcpw_handlers[] = {
     HANDLER(dict, READ_CONFIG_REQ, read_config_req),
-    HANDLER(backup, LCP_PART_REQ, lcp_part_req),
-    HANDLER(backup, LCP_USABLE_REQ, lcp_usable_req),
+    HANDLER(lcpw, LCP_PART_REQ, lcp_part_req),
+    HANDLER(lcpw, LCP_USABLE_REQ, lcp_usable_req),
 };
 
-static const struct block_type backup_type = {"BACKUP", BLOCK_BACKUP, backup_handlers, 3, NULL};
+static const struct block_type lcpw_type = {"LCPWRITER", BLOCK_LCPWRITER, lcpw_handlers, 3, NULL};
 
 /* --- Nodes. --- */
 
@@ -224,13 +224,13 @@ void rejoin_make_node(uint32_t id)
     block_create(main_thread, &fake_trix_type, 0, sizeof(struct fake_worker));
     block_create(worker, &fake_tc_type, 1, sizeof(struct fake_worker));
     block_create(worker, &fake_lqh_type, 1, sizeof(struct fake_worker));
-    if (!rejoin_config.diskless) block_create(worker, &backup_type, 1, sizeof(struct fake_backup));
+    if (!rejoin_config.diskless) block_create(worker, &lcpw_type, 1, sizeof(struct fake_backup));
 }
 
 void rejoin_backup_go_on(uint32_t id)
 {
     struct fake_backup *backup =
-        (struct fake_backup *)(void *)node_block(fc_fc->node[id].node, BLOCK_BACKUP, 1);
+        (struct fake_backup *)(void *)node_block(fc_fc->node[id].node, BLOCK_LCPWRITER, 1);
     sig_send(&backup->block, block_ref(id, BLOCK_DBDIH, 0), GSN_LCP_PART_CONF, PRIO_B,
              &backup->held);
 }

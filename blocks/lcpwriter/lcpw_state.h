@@ -1,30 +1,30 @@
-/* backup_state.h -- BACKUP's records and states, and which file answers for what. Private to
- * blocks/backup. */
+/* lcpw_state.h -- LCPWRITER's records and states, and which file answers for what. Private to
+ * blocks/lcpwriter. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include <string.h>
-#include "blocks/backup/backup.h"
-#include "blocks/backup/backup_rows.h"
+#include "blocks/lcpwriter/lcpw.h"
+#include "blocks/lcpwriter/lcpw_rows.h"
 #include "blocks/dblqh/lqh_frags.h"
 #include "blocks/ndbfs/fs_client.h"
 #include "signals/lcp.h"
 #include "signals/redo.h"
 #include "signals/start.h"
 
-#define BACKUP_STEP_ROWS 48u     /* Rows and pages of one step; then others have their turn. */
-#define BACKUP_WRITE     131072u /* Least bytes of a write, but for the last of a file. */
-/* BACKUP_WRITE, what one step adds, and the part below LCP_ALIGN that stays. */
-#define BACKUP_BUFFER     229376u
-#define BACKUP_BUFFERS    2u
-#define BACKUP_PAUSE_MS   2u
-#define BACKUP_ASK_LOG_MS 100u
-#define BACKUP_FILL_FAST  50u /* Percent of the log that is used from which the speed is full. */
+#define LCPW_STEP_ROWS 48u     /* Rows and pages of one step; then others have their turn. */
+#define LCPW_WRITE     131072u /* Least bytes of a write, but for the last of a file. */
+/* LCPW_WRITE, what one step adds, and the part below LCP_ALIGN that stays. */
+#define LCPW_BUFFER     229376u
+#define LCPW_BUFFERS    2u
+#define LCPW_PAUSE_MS   2u
+#define LCPW_ASK_LOG_MS 100u
+#define LCPW_FILL_FAST  50u /* Percent of the log that is used from which the speed is full. */
 
-static_assert(BACKUP_WRITE + LCP_OUT_ROOM + 2u * LCP_ALIGN <= BACKUP_BUFFER,
+static_assert(LCPW_WRITE + LCP_OUT_ROOM + 2u * LCP_ALIGN <= LCPW_BUFFER,
               "a step fits behind an almost full write");
 
 /* What is known of a fragment's files. */
-struct backup_frag {
+struct lcpw_frag {
     struct pool_record pool;
     uint32_t table_id;
     uint32_t version;
@@ -56,25 +56,25 @@ struct backup_frag {
  * After a failure SCANNING or CLOSING goes to DISCARDING (the file is removed), then to FINDING. A
  * table that is dropped while IDLE starts CLEANING as well.
  */
-enum backup_state {
-    BACKUP_IDLE = 0,
-    BACKUP_FINDING,
-    BACKUP_OPENING,
-    BACKUP_SCANNING,
-    BACKUP_CLOSING,
-    BACKUP_CTL_OPENING,
-    BACKUP_CTL_WRITING,
-    BACKUP_CTL_CLOSING,
-    BACKUP_DISCARDING,
-    BACKUP_WRITTEN,
-    BACKUP_PART_OPENING,
-    BACKUP_PART_WRITING,
-    BACKUP_PART_CLOSING,
-    BACKUP_CLEANING,
+enum lcpw_state {
+    LCPW_IDLE = 0,
+    LCPW_FINDING,
+    LCPW_OPENING,
+    LCPW_SCANNING,
+    LCPW_CLOSING,
+    LCPW_CTL_OPENING,
+    LCPW_CTL_WRITING,
+    LCPW_CTL_CLOSING,
+    LCPW_DISCARDING,
+    LCPW_WRITTEN,
+    LCPW_PART_OPENING,
+    LCPW_PART_WRITING,
+    LCPW_PART_CLOSING,
+    LCPW_CLEANING,
 };
 
 /* sender_data of requests to NDBFS: what was asked, and for a write its buffer. */
-enum backup_ask {
+enum lcpw_ask {
     ASK_OPEN = 1,
     ASK_WRITE = 16,
     ASK_CLOSE = 32,
@@ -88,7 +88,7 @@ enum backup_ask {
     ASK_PART_CLOSE
 };
 
-struct backup_round {
+struct lcpw_round {
     uint32_t sender; /* DIH; 0 = no round. */
     uint32_t lcp_id;
     uint32_t start_gci;
@@ -105,10 +105,10 @@ struct backup_round {
 };
 
 /* The fragment being written. */
-struct backup_current {
+struct lcpw_current {
     uint32_t frag; /* Reference of its record. */
     uint32_t tup_frag;
-    struct backup_rows rows;
+    struct lcpw_rows rows;
     struct lcp_writer writer;
     struct lcp_data_head head;
     uint32_t gci_seen;
@@ -116,14 +116,14 @@ struct backup_current {
     uint32_t file; /* NDBFS's handle, 0 = none. */
     uint64_t offset;
     uint32_t buffer; /* Buffer that is being filled. */
-    bool busy[BACKUP_BUFFERS];
+    bool busy[LCPW_BUFFERS];
     bool ended;   /* The last write has been given to NDBFS. */
     bool waiting; /* The scan waits for a buffer. */
     bool dropped; /* The table goes: TUP's fragment is not touched any more. */
     uint32_t error;
 };
 
-struct backup_cleaning {
+struct lcpw_cleaning {
     uint32_t frag;  /* Index of the record in front of the one looked at; 0 = there is none. */
     uint32_t of;    /* Reference of the record of which files are being removed; REF_NONE = none. */
     uint32_t step;  /* Files of it removed so far. */
@@ -132,7 +132,7 @@ struct backup_cleaning {
 };
 
 /* The LDM's list of fragments with a usable checkpoint. */
-struct backup_part {
+struct lcpw_part {
     uint32_t number; /* Number of the newest durable list; 0 = there is none. */
     uint32_t check;  /* Check of that list (lcp_part_chain()). */
     uint32_t check_new;
@@ -147,23 +147,23 @@ struct backup_part {
     uint64_t kbytes; /* Kilobytes of the data files that the list names which was read. */
 };
 
-struct backup {
+struct lcpw {
     struct block block;
     struct tup *tup; /* TUP of this LDM; NULL: the node is diskless. */
     struct block *lqh;
-    uint32_t state;  /* enum backup_state */
+    uint32_t state;  /* enum lcpw_state */
     uint32_t serial; /* Number of the CONTINUEB that counts. */
     struct pool frags;
     uint32_t *table; /* Reference of each table's first record; REF_NONE = none. */
     uint32_t table_count;
-    struct backup_round round;
-    struct backup_current now;
-    struct backup_cleaning cleaning;
-    struct backup_part part;
+    struct lcpw_round round;
+    struct lcpw_current now;
+    struct lcpw_cleaning cleaning;
+    struct lcpw_part part;
     struct lcp_part_req next_round; /* Request for a round that came while CLEANING. */
     uint32_t next_sender;
     bool drops; /* Records wait for being cleaned. */
-    uint8_t *buffer[BACKUP_BUFFERS];
+    uint8_t *buffer[LCPW_BUFFERS];
     struct lcp_ctl *ctl;
     void *zip;
     uint32_t *raw;
@@ -174,57 +174,55 @@ struct backup {
     uint64_t tokens_ms;
 };
 
-struct backup_continueb {
+struct lcpw_continueb {
     uint32_t work; /* Unused: there is one kind. */
     uint32_t serial;
 };
-SIGNAL_STRUCT(backup_continueb, 2);
+SIGNAL_STRUCT(lcpw_continueb, 2);
 
-static inline struct backup *backup_of(struct block *block)
+static inline struct lcpw *lcpw_of(struct block *block)
 {
-    return (struct backup *)(void *)block;
+    return (struct lcpw *)(void *)block;
 }
 
-/* backup.c */
-void backup_continue(struct backup *backup, uint32_t delay_ms);
-struct backup_frag *backup_frag_get(struct backup *backup, uint32_t ref);
-struct backup_frag *backup_frag_find(struct backup *backup, uint32_t table_id,
-                                     uint32_t fragment_id);
-struct backup_frag *backup_frag_add(struct backup *backup, uint32_t table_id, uint32_t version,
-                                    uint32_t fragment_id);
-void backup_frag_release(struct backup *backup, struct backup_frag *frag);
-void backup_find(struct backup *backup);
+/* lcpw.c */
+void lcpw_continue(struct lcpw *lcpw, uint32_t delay_ms);
+struct lcpw_frag *lcpw_frag_get(struct lcpw *lcpw, uint32_t ref);
+struct lcpw_frag *lcpw_frag_find(struct lcpw *lcpw, uint32_t table_id, uint32_t fragment_id);
+struct lcpw_frag *lcpw_frag_add(struct lcpw *lcpw, uint32_t table_id, uint32_t version,
+                                uint32_t fragment_id);
+void lcpw_frag_release(struct lcpw *lcpw, struct lcpw_frag *frag);
+void lcpw_find(struct lcpw *lcpw);
 /* A restart goes back behind no GCI older than the round's first: the next life of the cluster
  * would use it again, and its records would not be replayed. */
-uint32_t backup_end_gci_min(const struct backup *backup);
+uint32_t lcpw_end_gci_min(const struct lcpw *lcpw);
 /* The life of the LDM's redo log, which is made anew when the node's life begins anew: lists and
  * control files have it. */
-uint32_t backup_log_life(const struct backup *backup);
-void backup_round_begin(struct backup *backup, uint32_t sender, const struct lcp_part_req *req);
+uint32_t lcpw_log_life(const struct lcpw *lcpw);
+void lcpw_round_begin(struct lcpw *lcpw, uint32_t sender, const struct lcp_part_req *req);
 /* The fragment at hand has failed: goes on with the next one. */
-void backup_failed(struct backup *backup, uint32_t error);
+void lcpw_failed(struct lcpw *lcpw, uint32_t error);
 
-/* backup_file.c */
-void backup_file_begin(struct backup *backup, struct backup_frag *frag,
-                       const struct lqh_frag *info);
-void backup_file_opened(struct backup *backup, uint32_t file);
-void backup_file_step(struct backup *backup);
-void backup_file_written(struct backup *backup, uint32_t buffer);
-void backup_file_closed(struct backup *backup);
-void backup_ctl_begin(struct backup *backup);
-void backup_ctl_opened(struct backup *backup, uint32_t file);
-void backup_ctl_written(struct backup *backup);
-void backup_ctl_closed(struct backup *backup);
-void backup_file_error(struct backup *backup, uint32_t ask, uint32_t error);
+/* lcpw_file.c */
+void lcpw_file_begin(struct lcpw *lcpw, struct lcpw_frag *frag, const struct lqh_frag *info);
+void lcpw_file_opened(struct lcpw *lcpw, uint32_t file);
+void lcpw_file_step(struct lcpw *lcpw);
+void lcpw_file_written(struct lcpw *lcpw, uint32_t buffer);
+void lcpw_file_closed(struct lcpw *lcpw);
+void lcpw_ctl_begin(struct lcpw *lcpw);
+void lcpw_ctl_opened(struct lcpw *lcpw, uint32_t file);
+void lcpw_ctl_written(struct lcpw *lcpw);
+void lcpw_ctl_closed(struct lcpw *lcpw);
+void lcpw_file_error(struct lcpw *lcpw, uint32_t ask, uint32_t error);
 
-/* backup_part.c */
-void backup_part_begin(struct backup *backup);
-void backup_part_opened(struct backup *backup, uint32_t file);
-void backup_part_written(struct backup *backup);
-void backup_part_closed(struct backup *backup);
-void backup_part_error(struct backup *backup, uint32_t ask, uint32_t error);
+/* lcpw_part.c */
+void lcpw_part_begin(struct lcpw *lcpw);
+void lcpw_part_opened(struct lcpw *lcpw, uint32_t file);
+void lcpw_part_written(struct lcpw *lcpw);
+void lcpw_part_closed(struct lcpw *lcpw);
+void lcpw_part_error(struct lcpw *lcpw, uint32_t ask, uint32_t error);
 
-/* backup_clean.c */
-void backup_part_failed(struct backup *backup); /* The list could not be written: no file may go. */
-void backup_clean_begin(struct backup *backup);
-void backup_clean_step(struct backup *backup);
+/* lcpw_clean.c */
+void lcpw_part_failed(struct lcpw *lcpw); /* The list could not be written: no file may go. */
+void lcpw_clean_begin(struct lcpw *lcpw);
+void lcpw_clean_step(struct lcpw *lcpw);

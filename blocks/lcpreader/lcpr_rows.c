@@ -1,11 +1,11 @@
-/* restore_rows.c -- puts the rows of pages that no newer file has, and those that a newer one
+/* lcpr_rows.c -- puts the rows of pages that no newer file has, and those that a newer one
  * keeps. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "blocks/restore/restore_rows.h"
+#include "blocks/lcpreader/lcpr_rows.h"
 #include "values/errors.h"
 
 /* The page being read has all that is still wanted of it, unless it told what it keeps. */
-static enum lcp_fault page_end(struct restore_rows *rows)
+static enum lcp_fault page_end(struct lcpr_rows *rows)
 {
     bool whole = rows->fill && !rows->delta;
     rows->fill = false;
@@ -13,7 +13,7 @@ static enum lcp_fault page_end(struct restore_rows *rows)
     return LCP_LACKING;
 }
 
-static uint32_t page_begin(struct restore_rows *rows, const struct lcp_item *item)
+static uint32_t page_begin(struct lcpr_rows *rows, const struct lcp_item *item)
 {
     bool first = false;
     uint32_t error = tup_checkpoint_cover(rows->frag, item->page, &first);
@@ -26,7 +26,7 @@ static uint32_t page_begin(struct restore_rows *rows, const struct lcp_item *ite
 }
 
 /* The end of a delta page. */
-static enum lcp_fault kept_take(struct restore_rows *rows, const struct lcp_item *item)
+static enum lcp_fault kept_take(struct lcpr_rows *rows, const struct lcp_item *item)
 {
     if (rows->skip) return LCP_GOOD;
     if (rows->fill) {
@@ -45,7 +45,7 @@ struct row_group {
     struct tup_restore_req row[GROUP_ROWS];
 };
 
-static uint32_t row_gather(struct restore_rows *rows, struct row_group *group,
+static uint32_t row_gather(struct lcpr_rows *rows, struct row_group *group,
                            const struct lcp_item *item)
 {
     struct tup_restore_req *req = &group->row[group->count];
@@ -63,7 +63,7 @@ static uint32_t row_gather(struct restore_rows *rows, struct row_group *group,
     return 0;
 }
 
-static uint32_t group_put(struct restore_rows *rows, struct row_group *group)
+static uint32_t group_put(struct lcpr_rows *rows, struct row_group *group)
 {
     uint32_t error = 0;
     for (uint32_t i = 0; i < group->count && error == 0; i++)
@@ -74,7 +74,7 @@ static uint32_t group_put(struct restore_rows *rows, struct row_group *group)
 }
 
 /* One row, page or map. */
-static enum lcp_fault item_take(struct restore_rows *rows, struct row_group *group,
+static enum lcp_fault item_take(struct lcpr_rows *rows, struct row_group *group,
                                 const struct lcp_item *item)
 {
     enum lcp_fault fault = LCP_GOOD;
@@ -96,8 +96,8 @@ static enum lcp_fault item_take(struct restore_rows *rows, struct row_group *gro
     return LCP_GOOD;
 }
 
-enum lcp_fault restore_rows_step(struct restore_rows *rows, struct lcp_cursor *cursor,
-                                 uint32_t budget, bool *done)
+enum lcp_fault lcpr_rows_step(struct lcpr_rows *rows, struct lcp_cursor *cursor, uint32_t budget,
+                              bool *done)
 {
     struct row_group group = {.count = 0};
     struct lcp_item item;
@@ -120,12 +120,12 @@ enum lcp_fault restore_rows_step(struct restore_rows *rows, struct lcp_cursor *c
     return LCP_ROW;
 }
 
-enum lcp_fault restore_rows_file_end(struct restore_rows *rows)
+enum lcp_fault lcpr_rows_file_end(struct lcpr_rows *rows)
 {
     return page_end(rows);
 }
 
-enum lcp_fault restore_rows_end(struct restore_rows *rows)
+enum lcp_fault lcpr_rows_end(struct lcpr_rows *rows)
 {
     if (tup_checkpoint_wanted_all(rows->frag) > 0) return LCP_LACKING;
     tup_checkpoint_clear(rows->frag, rows->pages);

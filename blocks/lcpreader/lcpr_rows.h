@@ -1,4 +1,4 @@
-/* restore_rows.h -- rows of a checkpoint's data files into a fragment, newest file first. */
+/* lcpr_rows.h -- rows of a checkpoint's data files into a fragment, newest file first. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 #include "formats/lcp_stream.h"
@@ -11,7 +11,7 @@
  * and older files fill that alone. Pages from `pages` on are not in the state; they
  * stay marked, so that the next checkpoint writes them, should they exist again by then.
  */
-struct restore_rows {
+struct lcpr_rows {
     struct tup *tup;
     struct tup_frag *frag;
     const struct table_def *key_def;
@@ -26,11 +26,11 @@ struct restore_rows {
 
 /* Puts up to `budget` rows of the block that the reader has opened. *done: the block has been
  * walked. */
-enum lcp_fault restore_rows_step(struct restore_rows *rows, struct lcp_cursor *cursor,
-                                 uint32_t budget, bool *done);
+enum lcp_fault lcpr_rows_step(struct lcpr_rows *rows, struct lcp_cursor *cursor, uint32_t budget,
+                              bool *done);
 
 /* A file has been read to its end. */
-enum lcp_fault restore_rows_file_end(struct restore_rows *rows);
+enum lcp_fault lcpr_rows_file_end(struct lcpr_rows *rows);
 
 /* Ends the fragment after the last file. */
-enum lcp_fault restore_rows_end(struct restore_rows *rows);
+enum lcp_fault lcpr_rows_end(struct lcpr_rows *rows);
