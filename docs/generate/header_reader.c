@@ -98,9 +98,10 @@ static char *comment_content(const char *comment, size_t length)
 
 struct reader {
     struct header *header;
-    struct item *item;   /* The item to which the next declaration belongs; NULL: a new one. */
-    bool before_pragma;  /* A comment that comes now is about the whole file. */
-    bool is_part;        /* Of a header: what the file says of itself is not for the manual. */
+    struct item *item;  /* The item to which the next declaration belongs; NULL: a new one. */
+    bool before_pragma; /* A comment that comes now is about the whole file. */
+    bool
+        is_part; /* The file is a part of a header: what it says of itself is not for the manual. */
     bool in_c_plus_plus; /* The reader is between #ifdef __cplusplus and #endif. */
 };
 

@@ -15,7 +15,7 @@ static inline struct rng *sim_net_rng(struct sim_world *world)
 }
 
 /* sim_stream.c */
-/* Of a new connection: empty, and nothing holds it up. */
+/* Makes the stream of a new connection: empty, and nothing holds it up. */
 void sim_stream_open(struct sim_stream *stream);
 /* What was written up to here arrives after the latency, never before what was written earlier. */
 void sim_stream_push(struct sim_world *world, struct sim_stream *stream);

@@ -83,6 +83,9 @@ for request in $(grep -ohE '^GSN\([0-9]+, [A-Z_0-9]+REQ, .*, REQ\)' signals/gsn.
     grep -qE "^GSN\([0-9]+, ${request}CONF," signals/gsn.def || law "${request}REQ has no ${request}CONF"
 done
 
+# A comment names its subject: it does not hang on the name of its field.
+while read -r comment; do law "a comment begins with Of: $comment"; done < <(sources | xargs grep -nE '/\*+<? ?Of ')
+
 # The first line of each file says what it is.
 while read -r file; do
     name=$(basename "$file")
