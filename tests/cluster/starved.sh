@@ -24,12 +24,21 @@ wait_for() { # FILE
     done
 }
 
+# Why somebody was declared dead says the node that lives, and that long before the end: all that they said of each other.
+told() {
+    local id
+    for id in 1 2; do
+        echo "--- node $id ---"
+        grep -hE 'QMGR|NDBCNTR|link to|late|processor|error' "$BOX/node$id.out" | tail -n 40
+    done
+}
+
 nobody_is_dead() {
     local id
     for id in 1 2; do
         kill -0 "${NODE_PIDS[id]}" 2>/dev/null && continue
         fail "cluster $PART: node $id has ended"
-        grep -hE 'QMGR|NDBCNTR|error' "$BOX/node$id.out" | tail -n 5
+        told
     done
     grep -hE '\[(WARNING|ERROR)\].*QMGR: failure ' "$BOX"/node?.out
     [ "$FAILED" -eq 0 ] || exit 1
