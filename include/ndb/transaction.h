@@ -125,8 +125,10 @@ NDB_API int ndb_operation_get(struct ndb_operation *operation, uint32_t column);
 NDB_API int ndb_operation_value(const struct ndb_operation *operation, uint32_t column,
                                 const void **value, uint32_t *size);
 
-/* Sends the operations defined since the last execute and waits for all answers. There may be any
-   number of them: what does not fit into the send buffer is sent by and by, as one transaction all
+/* Sends the operations defined since the last execute and waits for all answers. Those on one row
+   are done in the order in which they were defined; rows are done side by side, so a value of a
+   unique index that one row gives up for another takes an execute with NDB_NO_COMMIT between (else
+   893 may be the answer). There may be any number of operations: what does not fit into the send buffer is sent by and by, as one transaction all
    the same. More than a coordinator can have are refused with the permanent error 234, and more
    changes than MaxDMLOperationsPerTransaction with 261; the detail says how many fit. 0: done (and
    committed, if asked for); single operations may still have an error when it did not abort:
