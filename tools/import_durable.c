@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tools/import_load.h"
+#include "tools/import_reject_file.h"
 
 #define SAVE_MS 1000u /* Longest time between two writes of the state. */
 /* Rows that may be sent after a write; the next one follows half of them at the latest. */
@@ -99,7 +100,9 @@ static bool trim_rejects(struct load *load)
     if (load->rejects == NULL) return true;
     bool good = fclose(load->rejects) == 0;
     load->rejects = NULL;
-    return good && import_state_trim_rejects(load->rejects_path, load->state.durable.mark);
+    good = good && import_reject_file_trim(load->rejects_path, load->state.durable.mark);
+    if (!good) import_rejects_failed(load);
+    return good;
 }
 
 void import_go_back(struct load *load)
@@ -221,8 +224,10 @@ bool import_begin_state(struct load *load, const char *table_name, const char *s
     load->number = state->durable.mark;
     load->seen.greatest = state->durable.greatest;
     if (state->complete) return true;
-    if (state->run > 1 && !import_state_trim_rejects(load->rejects_path, state->durable.mark))
+    if (state->run > 1 && !import_reject_file_trim(load->rejects_path, state->durable.mark)) {
+        import_rejects_failed(load);
         return false;
+    }
     if (!import_input_seek(&load->input, state->durable.end_pos)) {
         (void)fprintf(stderr, "%s: %s\n", load->path, strerror(errno));
         return false;

@@ -3,11 +3,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tools/import_load.h"
+#include "tools/import_reject_file.h"
 
 static void write_escaped(FILE *out, const char *text, uint32_t size)
 {
@@ -49,47 +47,15 @@ bool import_too_many_rejected(const struct load *load)
     return load->totals.rejected_before + load->totals.rejected > load->settings->rejects_max;
 }
 
-/* To append to the file, which nobody else does meanwhile: files of pipes may have one name. */
-static FILE *open_alone(const char *path)
-{
-    struct stat status;
-    FILE *file = fopen(path, "a");
-
-    if (file == NULL || fstat(fileno(file), &status) != 0) return file;
-    if (!S_ISREG(status.st_mode) || import_is_system_name(path)) return file;
-    if (flock(fileno(file), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return file;
-    (void)fclose(file);
-    errno = EWOULDBLOCK;
-    return NULL;
-}
-
-static void close_as_it_is(FILE *file)
-{
-    int error = errno;
-
-    (void)fclose(file);
-    errno = error;
-}
-
-/* Without rows that this run, or one before it, will reject again. */
+/* Without rows that this run, or one before it, will reject again. Who goes on by --ignore-lines has
+ * rows of the run before in there, and no others. */
 static FILE *open_rejects(const struct load *load)
 {
     uint64_t before = import_can_repeat(load) ? 0 : load->settings->ignore_lines;
-    FILE *file = open_alone(load->rejects_path);
+    bool goes_on = load->state.run > 1 || load->rejects_begun;
 
-    if (file == NULL || load->state.run > 1 || load->rejects_begun) return file;
-    if (before == 0) {
-        if (ftruncate(fileno(file), 0) == 0 || errno == EINVAL) return file;
-        close_as_it_is(file); /* EINVAL: a device, which has nothing of before. */
-        return NULL;
-    }
-    /* Who goes on by --ignore-lines has rows of the run before in there, and no others. */
-    if (!import_state_trim_rejects(load->rejects_path, before)) {
-        close_as_it_is(file);
-        return NULL;
-    }
-    (void)fclose(file);
-    return open_alone(load->rejects_path); /* It may be another file of the same name now. */
+    if (!goes_on && !import_reject_file_trim(load->rejects_path, before)) return NULL;
+    return import_reject_file_open(load->rejects_path);
 }
 
 void import_reject(struct load *load, uint64_t number, int32_t code, const char *message,

@@ -84,8 +84,3 @@ bool import_state_save(struct import_state *state, uint64_t limit, uint64_t now_
 /* Removes the state file of an import, if there is one. */
 void import_state_remove(const char *directory, const char *name);
 void import_state_free(struct import_state *state);
-
-/* /dev/stderr and the like: a name of the system, whatever it leads to. */
-bool import_is_system_name(const char *path);
-/* Removes from a reject file what was rejected behind the mark: it will be again. */
-bool import_state_trim_rejects(const char *path, uint64_t mark);

@@ -170,6 +170,31 @@ printf '31,"x",1\nnone,"y",2\n33,"z",3\n' >"$BOX/null.csv"
 import 1 --rejects-file="$BOX/null.rej" --table=small test "$BOX/null.csv"
 import 0 --rejects-file="$BOX/null.rej" --rejects=5 --resume --table=small test "$BOX/null.csv"
 [ -c "$BOX/null.rej" ] || fail "a device for rejected rows has become a file"
+
+say "a stream for rejected rows is only written to, whatever it leads to"
+printf '41,"x",1\nnone,"y",2\nnone,"z",3\n' >"$BOX/stream.csv"
+ln -s /dev/stderr "$BOX/stream.rej"
+for stream in /dev/stderr /proc/self/fd/2 "$BOX/stream.rej" "$BOX/err"; do
+    rm -f "$BOX"/state/*
+    echo 'a line of somebody else' >"$BOX/err"
+    for options in --rejects=1 --resume; do # The second run goes on, and has no rows of the first one to take away.
+        run "$BIN/ndb_import" --state-dir="$BOX/state" --rejects-file="$stream" "$options" --table=small test "$BOX/stream.csv" >"$BOX/out" 2>>"$BOX/err"
+    done
+    want_text err '^a line of somebody else$'
+    want_text err '^2	4313	.*	none,"y",2$'
+    want_text err '^3	4313	.*	none,"z",3$'
+    want_text err 'stream\.csv: more than 1 rows rejected'
+    want 0 "$BIN/ndb_delete_all" -d test small
+done
+echo 'a line of somebody else' >"$BOX/kept"
+run "$BIN/ndb_import" --state-dir="$BOX/state" --rejects-file=/dev/fd/9 --rejects=2 --table=small test "$BOX/stream.csv" >"$BOX/out" 2>"$BOX/err" 9>>"$BOX/kept"
+[ "$(cut -f 1 "$BOX/kept" | tr '\n' ' ')" = 'a line of somebody else 2 3 ' ] || fail "the stream has $(cat "$BOX/kept")"
+want 0 "$BIN/ndb_delete_all" -d test small
+: >"$BOX/err" # Messages at a position of their own, as after 2>err, do not write over the rows.
+run "$BIN/ndb_import" --state-dir="$BOX/state" --rejects-file=/dev/stderr --rejects=2 --table=small test "$BOX/stream.csv" >"$BOX/out" 2>"$BOX/err"
+want_text err '^Rejected rows are in /dev/stderr$'
+want_text err '^2	4313	.*	none,"y",2$'
+want_text err '^3	4313	.*	none,"z",3$'
 want 0 "$BIN/ndb_delete_all" -d test small
 printf '5,"none",here,x\n' >"$BOX/state/small.csv"
 printf '1,"x",1\n' >"$BOX/state/big.csv"
