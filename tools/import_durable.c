@@ -317,7 +317,6 @@ void import_end_state(struct load *load)
     load->totals.complete = load->at_end && !load->failed;
     load->totals.on_disk = load->commits.epoch == 0 && !load->commits.lost;
     if (!kept || !import_state_save(state, load->number, import_now_ms())) load->failed = true;
-    load->totals.rejects_lost = load->rejects_lost;
     if (!load->totals.complete && state->ends != NULL) tell_rest(load);
     if (!load->totals.complete && state->ends == NULL) tell_rest_of_pipe(load);
 }

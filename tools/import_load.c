@@ -1,6 +1,5 @@
 /* import_load.c -- loads one file: reads its rows and sends them, many at a time. */
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,10 +270,10 @@ int import_load(struct import_settings *settings, const char *path, const char *
         load->totals.complete = load->totals.on_disk = true;
     else if (load->totals.began)
         run_and_tell(load, state_name);
-    if (load->rejects != NULL && fclose(load->rejects) != 0) {
-        (void)fprintf(stderr, "%s: %s\n", rejects_path, strerror(errno));
-        load->failed = true;
-    }
+    /* What could not be written is tried once more, and has been told. */
+    if (load->rejects != NULL && fclose(load->rejects) != 0 && !load->rejects_lost)
+        import_rejects_failed(load);
+    load->totals.rejects_lost = load->rejects_lost;
     if (import_too_many_rejected(load) && load->totals.rejected == 0)
         (void)fprintf(stderr,
                       "%s: %" PRIu64 " rows were rejected before, %" PRIu64

@@ -244,6 +244,7 @@ awk 'BEGIN { for (i = 1; i <= 6000; i++) printf "%s,\"row %d\",%d\n", i % 2 ? i 
 odd() { run "$BIN/ndb_import" --state-dir="$BOX/state" --rejects=1000000 --table=big "$@" test "$BOX/odd.csv" >"$BOX/out" 2>"$BOX/err"; }
 odd --rejects-file=/dev/full && fail "rejected rows go into a full disk"
 want_text err '/dev/full: No space left on device\. Rejected rows cannot be kept; what is not in this file counts as not done'
+[ "$(grep -c '/dev/full: No space left' "$BOX/err")" = 1 ] || fail "that the disk is full is not told once: $(cat "$BOX/err")"
 grep -q 'Rejected rows are in' "$BOX/err" && fail "it says where the rejected rows are, and they are not"
 odd --rejects-file="$BOX/nowhere/odd.rej" --resume && fail "rejected rows go into a directory that is not there"
 want_text err 'nowhere/odd\.rej: No such file or directory'

@@ -10,6 +10,7 @@ import() { # CODE OPTIONS...
     shift
     want "$code" "$BIN/ndb_import" --state-dir="$BOX/state" "$@"
 }
+told_once() { [ "$(grep -c -- "$1" "$BOX/err")" = 1 ] || fail "not told once: $1: $(cat "$BOX/err")"; }
 rows_of() { "$BIN/ndb_select_count" -d test "$1" | sed -nE 's/^([0-9]+) records.*/\1/p'; }
 has_rows() { [ "$(rows_of "$1")" = "$2" ] || fail "table $1 has $(rows_of "$1") rows instead of $2"; }
 
@@ -162,9 +163,14 @@ for options in --ignore-lines=1 --ignore-lines=0; do
     [ "$(cat "$BOX/real.rej")" = "$before" ] || fail "rejected rows of another import are lost"
 done
 exec 9>&-
+mkdir "$BOX/real.rej.new"
+import 1 --ignore-lines=1 --rejects-file="$BOX/pipe.rej" --input-type=csv --table=small test <(cat "$BOX/held.pipe")
+told_once 'pipe\.rej: Is a directory'
+rmdir "$BOX/real.rej.new"
 printf '24,"x",1\nnone,"y",2\n' >"$BOX/held.pipe"
 import 1 --rejects-file=/dev/full --input-type=csv --table=small test <(cat "$BOX/held.pipe")
 want_text err ': row 2 is the last one that was read; some of the rows up to it may be neither in the table nor in /dev/full$'
+told_once '/dev/full: No space left on device'
 ln -s /dev/null "$BOX/null.rej"
 printf '31,"x",1\nnone,"y",2\n33,"z",3\n' >"$BOX/null.csv"
 import 1 --rejects-file="$BOX/null.rej" --table=small test "$BOX/null.csv"
