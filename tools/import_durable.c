@@ -189,6 +189,18 @@ static bool is_still_there(const struct load *load)
     return false;
 }
 
+/* What the state does not count will be rejected again. When it counts none, all that the file has
+ * is of another import. */
+static bool trim_former_rejects(struct load *load)
+{
+    const struct import_point *point = &load->state.durable;
+
+    if (import_reject_file_trim(load->rejects_path, point->rejected > 0 ? point->mark : 0))
+        return true;
+    import_rejects_failed(load);
+    return false;
+}
+
 /* Goes on where the state says. False: the reason is printed. */
 bool import_begin_state(struct load *load, const char *table_name, const char *state_name)
 {
@@ -223,11 +235,8 @@ bool import_begin_state(struct load *load, const char *table_name, const char *s
     load->totals.rejected_before = state->durable.rejected;
     load->number = state->durable.mark;
     load->seen.greatest = state->durable.greatest;
+    if (state->run > 1 && !trim_former_rejects(load)) return false;
     if (state->complete) return true;
-    if (state->run > 1 && !import_reject_file_trim(load->rejects_path, state->durable.mark)) {
-        import_rejects_failed(load);
-        return false;
-    }
     if (!import_input_seek(&load->input, state->durable.end_pos)) {
         (void)fprintf(stderr, "%s: %s\n", load->path, strerror(errno));
         return false;
@@ -310,7 +319,7 @@ void import_end_state(struct load *load)
 {
     struct import_state *state = &load->state;
 
-    bool kept = keep_rejects(load);
+    bool kept = keep_rejects(load) && import_rejects_end(load);
 
     state->complete = kept && load->at_end && !load->failed && state->durable.mark == load->number;
     state->memory = load->commits.memory;

@@ -95,6 +95,10 @@ bool import_can_repeat(const struct load *load);
 void import_reject(struct load *load, uint64_t number, int32_t code, const char *message,
                    const char *raw, uint32_t raw_size);
 bool import_too_many_rejected(const struct load *load);
+/* A run that was to go on, found no state and has done the whole file without a rejected row leaves
+ * none of the run before in the reject file; not before its end, since it may have been given the
+ * wrong directory. False: told, and the load has failed. */
+bool import_rejects_end(struct load *load);
 /* The reject file cannot be opened or written, as errno says: told, and the load has failed. */
 void import_rejects_failed(struct load *load);
 

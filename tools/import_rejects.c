@@ -91,3 +91,13 @@ void import_reject(struct load *load, uint64_t number, int32_t code, const char 
                       settings->rejects_max);
     load->stop = true;
 }
+
+bool import_rejects_end(struct load *load)
+{
+    bool anew = load->settings->resume && load->state.run == 1;
+
+    if (!anew || load->rejects_begun || !load->at_end || load->failed) return true;
+    if (import_reject_file_trim(load->rejects_path, 0)) return true;
+    import_rejects_failed(load);
+    return false;
+}

@@ -132,8 +132,13 @@ want_text err 'row 3 rejected: 266: '
 [ "$(cut -f 1,2,4 "$BOX/pipe.rej")" = $'3\t266\t3,"z",3' ] || fail "the row of a pipe has no name: $(cat "$BOX/pipe.rej")"
 exec 7>&-
 wait "$lock" || fail "the lock: $(cat "$BOX/lock.out")"
+printf '1\t630\ttext\trow of another import\n9\t630\ttext\trow behind the mark\n' >"$BOX/state/held.rej"
 import 0 --resume --table=small test "$BOX/held.csv"
 want_text out '^test\.small: 4 rows imported \(run 2, 2 new\), 0 rejected'
+[ ! -s "$BOX/state/held.rej" ] || fail "none is rejected, and the reject file has $(cat "$BOX/state/held.rej")"
+printf '1\t630\ttext\trow of another import\n' >"$BOX/state/held.rej"
+import 0 --resume --table=small test "$BOX/held.csv" # Without a state the whole file is imported.
+[ ! -s "$BOX/state/held.rej" ] || fail "none is rejected of the whole file, and the reject file has $(cat "$BOX/state/held.rej")"
 has_rows small 6 # Two of the pipe's.
 
 say "a pipe says behind which row to go on, and only when each row before has a place"
