@@ -246,7 +246,7 @@ bool import_begin_state(struct load *load, const char *table_name, const char *s
     if (settings->resume && state->run == 1)
         (void)fprintf(stderr,
                       "%s was not there: the whole file is imported; rows that are in the table "
-                      "with the same values count as imported\n",
+                      "with the same values count as imported, each of several equal ones too\n",
                       state->path);
     return true;
 }

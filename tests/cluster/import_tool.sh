@@ -106,7 +106,12 @@ import 1 --rejects=1 --resume --table=small test "$BOX/few.csv" # Two of the fil
 has_rows small 2
 rm -f "$BOX"/state/*.map # Another directory, or the run was complete.
 import 1 --resume --table=small test "$BOX/few.csv"
-want_text err "state/few\.map was not there: the whole file is imported; rows that are in the table with the same values count as imported$"
+want_text err "state/few\.map was not there: the whole file is imported; rows that are in the table with the same values count as imported, each of several equal ones too$"
+printf '61,"x",1\n61,"x",1\n' >"$BOX/equal.csv"
+import 0 --rejects=1 --table=small test "$BOX/equal.csv"
+want_text out '^test\.small: 1 rows imported, 1 rejected'
+import 0 --resume --table=small test "$BOX/equal.csv" # Nobody knows which of the equal rows has been sent before.
+want_text out '^test\.small: 2 rows imported, 0 rejected'
 want 0 "$BIN/ndb_delete_all" -d test small big
 
 say "a row that meets a temporary error only is neither done nor rejected: --resume tries it"
