@@ -53,10 +53,20 @@ bool import_input_open(struct import_input *input, const char *path);
 bool import_input_seek(struct import_input *input, uint64_t position);
 /* Where the row after the last one begins. */
 uint64_t import_input_position(const struct import_input *input);
-/* The next row; fields live until the next call. 1, 0 at the end, -1: *problem tells why not. */
+/* The next row; fields live until the next call. 1, 0 at the end, -1: *problem tells why not, also
+   that a wait for a pipe was interrupted. */
 int import_input_row(struct import_input *input, const struct csv_format *format,
                      struct csv_row *row, const char **raw, const char **problem);
 void import_input_close(struct import_input *input);
+
+/* ---- Ctrl-C and SIGTERM ---- */
+
+/* From now on the first one is noted; another one ends the program. One that is ignored still is. */
+void import_interrupts_begin(void);
+/* The number of the signal that has come; 0: none. */
+int import_interrupted(void);
+/* Waits until there is something to be read, or the end. False: interrupted. */
+bool import_wait_readable(int fd);
 
 /* ---- Loading ---- */
 
@@ -68,6 +78,7 @@ struct import_totals {
     bool complete;                           /* The whole file is done, in this run or before. */
     bool rejects_lost;                       /* Not all that were rejected are in the file. */
     bool on_disk;                            /* Its rows survive the loss of all data nodes. */
+    bool interrupted;                        /* By a signal, which has told the totals. */
     double seconds;
 };
 

@@ -283,12 +283,31 @@ void import_keep_state(struct load *load)
         import_fail(load);
 }
 
+/* The begin of the line about how to go on; after an interruption it says what is in the table. */
+static void tell_rows(const struct load *load)
+{
+    (void)fprintf(stderr, "%s: ", load->path);
+    if (!load->interrupted) return;
+    (void)fprintf(stderr, "interrupted, %" PRIu64 " rows are in the table, ",
+                  load->totals.rows_before + load->totals.rows);
+    if (load->commits.memory)
+        (void)fprintf(stderr, "in memory only; ");
+    else if (load->totals.on_disk)
+        (void)fprintf(stderr, "on disk; ");
+    else if (load->state.ends != NULL)
+        (void)fprintf(stderr, "%" PRIu64 " of them known to be on disk; ",
+                      load->state.durable.inserted);
+    else
+        (void)fprintf(stderr, "not known to be on disk; ");
+}
+
 /* How to go on. Rows that get numbers cannot be told from those that are in the table already. */
 static void tell_rest(const struct load *load)
 {
     uint64_t mark = load->state.saved_mark;
 
-    (void)fprintf(stderr, "%s: row %" PRIu64 " is the last one that is done; ", load->path, mark);
+    tell_rows(load);
+    (void)fprintf(stderr, "row %" PRIu64 " is the last one that is done; ", mark);
     if (!load->settings->missing_ai)
         (void)fprintf(stderr, "--resume goes on there\n");
     else if (mark == load->number)
@@ -306,8 +325,8 @@ static void tell_rest_of_pipe(const struct load *load)
 {
     bool kept = !load->commits.lost && (load->totals.on_disk || load->commits.memory);
 
-    (void)fprintf(stderr, "%s: row %" PRIu64 " is the last one that was read; ", load->path,
-                  load->number);
+    tell_rows(load);
+    (void)fprintf(stderr, "row %" PRIu64 " is the last one that was read; ", load->number);
     if (kept && !load->rejects_lost && !load->cut_off)
         (void)fprintf(stderr, "--ignore-lines=%" PRIu64 " goes on behind it\n", load->number);
     else

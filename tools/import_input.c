@@ -99,7 +99,8 @@ int import_input_row(struct import_input *input, const struct csv_format *format
             return 1;
         }
         if (input->at_end) return 0;
-        *problem = fill(input);
+        bool ready = input->regular || import_wait_readable(input->fd);
+        *problem = ready ? fill(input) : "interrupted";
         if (*problem != NULL) return -1;
     }
 }

@@ -142,6 +142,14 @@ static void take_row(struct load *load, const char *raw)
     import_send(slot);
 }
 
+/* No more rows are sent then; those on their way are answered, so that it is known what is done. */
+static void look_for_interrupt(struct load *load)
+{
+    if (import_interrupted() == 0 || load->interrupted) return;
+    load->interrupted = true;
+    import_fail(load);
+}
+
 /* Reads and sends rows while there are slots, at most some before the clock is looked at. */
 static void read_rows(struct load *load)
 {
@@ -158,8 +166,10 @@ static void read_rows(struct load *load)
         if (!import_state_may_send(&load->state, load->number)) return;
         int got = import_input_row(&load->input, &load->format, &load->csv, &raw, &problem);
         if (got < 0) {
-            (void)fprintf(stderr, "%s: after row %" PRIu64 ": %s\n", load->path, load->number,
-                          problem);
+            look_for_interrupt(load);
+            if (!load->interrupted)
+                (void)fprintf(stderr, "%s: after row %" PRIu64 ": %s\n", load->path, load->number,
+                              problem);
             import_fail(load);
             return;
         }
@@ -185,6 +195,7 @@ static void run(struct load *load)
     ndb_t *ndb = load->settings->tool.ndb;
 
     for (;;) {
+        look_for_interrupt(load);
         if (load->failed || load->commits.lost) import_drop_retries(load);
         import_send_due(load);
         bool reads = !load->stop && !load->commits.lost;
@@ -236,9 +247,10 @@ static void run_and_tell(struct load *load, const char *state_name)
     if (!load->bar) load->wait = wait_told_begin(settings->tool.name);
     run(load);
     wait_told_end(load->wait);
+    if (load->bar) import_tell_progress(load, true);
+    load->bar = false; /* What is told now stands below it. */
     if (!number_seen_raise(&load->seen, settings->tool.ndb, load->table)) load->failed = true;
     import_end_state(load);
-    if (load->bar) import_tell_progress(load, true);
     load->row_us.name = "row-microseconds";
     load->rows_per_second.name = "rows-per-second";
     series[0] = load->row_us;
@@ -274,6 +286,7 @@ int import_load(struct import_settings *settings, const char *path, const char *
     if (load->rejects != NULL && fclose(load->rejects) != 0 && !load->rejects_lost)
         import_rejects_failed(load);
     load->totals.rejects_lost = load->rejects_lost;
+    load->totals.interrupted = load->interrupted;
     if (import_too_many_rejected(load) && load->totals.rejected == 0)
         (void)fprintf(stderr,
                       "%s: %" PRIu64 " rows were rejected before, %" PRIu64

@@ -70,7 +70,8 @@ struct load {
     bool bar;  /* Standard error is a terminal. */
     bool stop; /* No more input is read. */
     bool failed;
-    bool cut_off; /* Given up with rows on their way, whose answers nobody waits for. */
+    bool interrupted; /* By a signal; it has failed, too. */
+    bool cut_off;     /* Given up with rows on their way, whose answers nobody waits for. */
 };
 
 /* import_load.c */

@@ -13,6 +13,7 @@
 #define PATH_SIZE       4200
 #define OUTSTANDING_MAX 65536u
 #define MEGABYTE        (1024.0 * 1024.0)
+#define SIGNAL_EXIT     128 /* The exit code that shells have for a signal, less its number. */
 
 struct settings {
     struct import_settings import;
@@ -435,7 +436,7 @@ static int import_file(struct import_settings *import, const char *database, con
                            import->rejects != NULL ? import->rejects : rejects, &totals);
     if (import->tool.format == TOOL_JSON)
         add_totals(list, database, table, path, &totals);
-    else if (totals.began)
+    else if (totals.began && !totals.interrupted)
         print_totals(database, table, &totals);
     if (!totals.complete) *complete = false;
     if (totals.rejected > 0 && !totals.rejects_lost)
@@ -455,11 +456,17 @@ static int import_files(struct import_settings *import, int argc, char **argv, i
     int i = database + 1;
 
     for (; i < argc; i++) {
+        if (import_interrupted() != 0) {
+            (void)fprintf(stderr, "%s: interrupted before its first row%s\n", argv[i],
+                          import->missing_ai ? "" : "; --resume goes on with it");
+            break;
+        }
         if (import_file(import, argv[database], argv[i], list, &complete) == TOOL_OK) continue;
         code = TOOL_FAILED;
-        if (!import->keep_going) break;
+        if (!import->keep_going || import_interrupted() != 0) break;
     }
     complete = complete && i >= argc;
+    if (import_interrupted() != 0 && !complete) code = SIGNAL_EXIT + import_interrupted();
     for (i = database + 1; complete && !import->keep_state && i < argc; i++) {
         char name[200];
         base_name(argv[i], name, sizeof(name));
@@ -509,5 +516,6 @@ int main(int argc, char **argv)
     if (!import->keep_going && !files_are_there(argc, argv, settings.first + 1))
         return tool_close(&import->tool, TOOL_FAILED);
     if (!tool_connect(&import->tool)) return tool_close(&import->tool, TOOL_FAILED);
+    import_interrupts_begin(); /* Before, there is nothing to be put in order. */
     return tool_close(&import->tool, import_files(import, argc, argv, settings.first));
 }

@@ -308,6 +308,51 @@ import 1 -m --rejects-file="$BOX/tiny.rej" --table=tiny test <(seq 9) # The numb
 want_text err ': row 1 is the last one that was read; --ignore-lines=1 goes on behind it$'
 [ "$(cut -f 1,2,4 "$BOX/tiny.rej")" = $'1\t4314\t1' ] || fail "the row without a number has no name: $(cat "$BOX/tiny.rej")"
 
+say "interrupted: a line says what is in the table and how to go on"
+interrupt() { # SIGNAL CODE: the importer ends with it.
+    kill "-$1" "$importer"
+    wait "$importer"
+    code=$?
+    [ "$code" = "$2" ] || [ "$code" = 0 ] || fail "interrupted by $1 it ends with exit code $code: $(cat "$BOX/err")"
+}
+sed -n 2,25001p "$BOX/big.csv" >"$BOX/long.csv"
+for _ in $(seq 20); do # Until one has not ended before.
+    want 0 "$BIN/ndb_delete_all" -d test big
+    "$BIN/ndb_import" --state-dir="$BOX/state" --table=big --opbatch=1 --db-workers=1 test "$BOX/long.csv" >"$BOX/out" 2>"$BOX/err" &
+    importer=$!
+    PIDS+=("$importer")
+    until [ "$(rows_of big)" -gt 0 ]; do kill -0 "$importer" 2>/dev/null || break; done
+    interrupt TERM 143
+    [ "$code" = 0 ] || break
+done
+IN_TABLE='interrupted, [0-9]+ rows are in the table, (on disk|[0-9]+ of them known to be on disk|not known to be on disk)'
+want_text err "^.*/long\\.csv: $IN_TABLE; row [0-9]+ is the last one that is done; --resume goes on there\$"
+[ "$(cat "$BOX/out" "$BOX/err" | wc -l)" = 1 ] || fail "that is more than a line: $(cat "$BOX/out" "$BOX/err")"
+has_rows big "$(sed -nE 's/.*interrupted, ([0-9]+) rows.*/\1/p' "$BOX/err")"
+import 0 --table=big --resume test "$BOX/long.csv"
+want_text out '^test\.big: 25000 rows imported \(run 2, [0-9]+ new\), 0 rejected'
+has_rows big 25000
+
+say "interrupted while it waits for more from a pipe"
+want 0 "$BIN/ndb_delete_all" -d test big
+mkfifo "$BOX/slow"
+env --default-signal=INT "$BIN/ndb_import" --state-dir="$BOX/state" --input-type=csv --table=big test - <"$BOX/slow" >"$BOX/out" 2>"$BOX/err" &
+importer=$!
+PIDS+=("$importer")
+exec 8>"$BOX/slow"
+awk 'BEGIN { for (i = 1; i <= 600; i++) printf "%d,\"x\",1\n", i; printf "601,\"cut" }' >&8
+for _ in $(seq 900); do # Until it has read them: it sends 256 at a time, and waits for the rest of the last one.
+    [ "$(rows_of big)" -gt 0 ] && break
+done
+interrupt INT 130
+exec 8>&-
+want_text err "^-: $IN_TABLE; row [0-9]+ is the last one that was read; (--ignore-lines=[0-9]+ goes on behind it|some of the rows up to it may be .*)\$"
+[ "$(cat "$BOX/out" "$BOX/err" | wc -l)" = 1 ] || fail "that is more than a line: $(cat "$BOX/out" "$BOX/err")"
+rows=$(sed -nE 's/.*interrupted, ([0-9]+) rows.* row ([0-9]+) is.*/\1 \2/p' "$BOX/err")
+[ "${rows% *}" = "${rows#* }" ] || fail "rows that were read and not rejected are not in the table: $(cat "$BOX/err")"
+has_rows big "${rows% *}"
+want 0 "$BIN/ndb_delete_all" -d test big
+
 # next_is TABLE NUMBER: the cluster gives this one next.
 next_is() {
     want 0 "$BIN/ndb_desc" -d test -a "$1"
