@@ -334,10 +334,31 @@ static void tell_rest_of_pipe(const struct load *load)
                       load->rejects_path);
 }
 
+/* Without files nothing has outlived the loss of all data nodes, whatever was answered before. */
+static bool all_is_gone(const struct load *load)
+{
+    const struct import_commits *commits = &load->commits;
+
+    return commits->memory &&
+           ndb_connection_lives(load->settings->tool.connection) != commits->life;
+}
+
+static void tell_loss(const struct load *load)
+{
+    (void)fprintf(
+        stderr,
+        "%s: all data nodes were lost, and a cluster without files (Diskless) has lost its "
+        "tables with all rows then: those of this import, and of runs before, are gone; "
+        "make the table anew and import the whole, without --resume\n",
+        load->path);
+}
+
 void import_end_state(struct load *load)
 {
     struct import_state *state = &load->state;
+    bool gone = all_is_gone(load);
 
+    if (gone) load->failed = true;
     bool kept = keep_rejects(load) && import_rejects_end(load);
 
     state->complete = kept && load->at_end && !load->failed && state->durable.mark == load->number;
@@ -345,6 +366,10 @@ void import_end_state(struct load *load)
     load->totals.complete = load->at_end && !load->failed;
     load->totals.on_disk = load->commits.epoch == 0 && !load->commits.lost;
     if (!kept || !import_state_save(state, load->number, import_now_ms())) load->failed = true;
-    if (!load->totals.complete && state->ends != NULL) tell_rest(load);
-    if (!load->totals.complete && state->ends == NULL) tell_rest_of_pipe(load);
+    if (gone)
+        tell_loss(load);
+    else if (!load->totals.complete && state->ends != NULL)
+        tell_rest(load);
+    else if (!load->totals.complete)
+        tell_rest_of_pipe(load);
 }

@@ -271,6 +271,7 @@ int import_load(struct import_settings *settings, const char *path, const char *
                           .path = path,
                           .rejects_path = rejects_path,
                           .format = settings->format,
+                          .commits.life = ndb_connection_lives(settings->tool.connection),
                           .start_ms = import_now_ms()};
     load->bar = isatty(STDERR_FILENO) == 1;
     load->progress_ms = load->start_ms + (load->bar ? 0 : settings->monitor_s * 1000u);

@@ -20,6 +20,7 @@ struct import_commits {
     uint32_t tries;            /* Questions in a row without the answer that they are on disk. */
     bool lost;                 /* Some commits are lost, and their rows are to be imported again. */
     bool memory;               /* The cluster has no files. */
+    uint32_t life;             /* ndb_connection_lives() before the first one. */
 };
 
 struct slot {

@@ -282,3 +282,25 @@ refused 'rows of .*/big\.csv that were imported before are not in the table any 
 run "${import[@]}" --rejects=1000000 >"$BOX/out" 2>"$BOX/err"
 compare "from older data"
 stop_cluster
+
+say "a cluster without files is lost under an import from a pipe, and of a file: everything is gone"
+start_cluster 2 2 Diskless=1
+GONE='all data nodes were lost, and a cluster without files \(Diskless\) has lost its tables with all rows then: .* without --resume$'
+lost_under() { # FILE OPTION...: its import ends when all nodes have been killed and have come back with nothing.
+    new_table
+    "$BIN/ndb_import" --state-dir="$BOX/state" --rejects-file="$BOX/big.rej" --table=big "${@:2}" test "$1" >"$BOX/out" 2>"$BOX/err" &
+    importer=$!
+    PIDS+=("$importer")
+    for _ in $(seq 900); do
+        [ "$(rows_of || echo 0)" -gt 0 ] 2>/dev/null && break
+    done
+    kill_nodes
+    restart_nodes
+    ended "$importer" && fail "the exit code is 0: $(cat "$BOX/out" "$BOX/err")"
+    want_text err "$GONE"
+    grep -E -- '--ignore-lines|--resume goes on' "$BOX/err" && fail "it says where to go on"
+}
+lost_under <(for ((i = 1; ; i++)); do echo "$i,\"row\",1" || break; done 2>/dev/null) --input-type=csv
+awk 'BEGIN { for (i = 1; i <= 3000000; i++) printf "%d,\"row\",1\n", i }' >"$BOX/big.csv"
+lost_under "$BOX/big.csv" --opbatch=1
+stop_cluster

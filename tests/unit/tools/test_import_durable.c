@@ -49,6 +49,14 @@ int ndb_cluster_identity(ndb_t *ndb, uint64_t *identity, uint32_t timeout_ms)
     return 0;
 }
 
+static uint32_t lives;
+
+uint32_t ndb_connection_lives(const struct ndb_cluster_connection *connection)
+{
+    (void)connection;
+    return lives;
+}
+
 void tool_print_error(const ndb_error_t *error)
 {
     (void)error;
@@ -179,13 +187,31 @@ static void failed_before(void **state)
     assert_int_equal(asked, 1);
 }
 
+/* A cluster without files that was lost has nothing of a load, though it has answered all of it. */
+static void lost_without_files(void **state)
+{
+    struct load load;
+    struct import_settings settings;
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        begin(&load, &settings);
+        load.commits.life = lives;
+        assert_false(import_settle(&load));
+        lives += i;
+        tell(246, NDB_STATUS_PERMANENT);
+        assert_true(import_settle(&load));
+        import_end_state(&load);
+        assert_int_equal(load.failed, i == 1);
+        assert_int_equal(load.totals.complete, i == 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(permanent_answer),
-        cmocka_unit_test(question_refused),
-        cmocka_unit_test(temporary_answers),
-        cmocka_unit_test(failed_before),
+        cmocka_unit_test(permanent_answer),   cmocka_unit_test(question_refused),
+        cmocka_unit_test(temporary_answers),  cmocka_unit_test(failed_before),
+        cmocka_unit_test(lost_without_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
