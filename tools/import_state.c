@@ -31,6 +31,36 @@ static bool complain(const struct import_state *state, const char *what)
     return false;
 }
 
+/* ---- Files ---- */
+
+bool import_is_at(int fd, const char *path)
+{
+    struct stat mine, there;
+    return fstat(fd, &mine) == 0 && stat(path, &there) == 0 && mine.st_ino == there.st_ino &&
+           mine.st_dev == there.st_dev;
+}
+
+void import_directory_of(const char *path, char *directory, size_t size)
+{
+    const char *slash = strrchr(path, '/');
+    int length = slash == NULL || slash == path ? 1 : (int)(slash - path);
+
+    (void)snprintf(directory, size, "%.*s", length, slash == NULL ? "." : path);
+}
+
+bool import_sync_directory_of(const char *path)
+{
+    char directory[4200];
+
+    import_directory_of(path, directory, sizeof(directory));
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool good = fd >= 0 && fsync(fd) == 0;
+    int error = errno;
+    if (fd >= 0) (void)close(fd);
+    errno = error;
+    return good;
+}
+
 /* ---- Checksums: cksum(1) gives the same. ---- */
 
 static uint32_t crc_bytes(uint32_t crc, const uint8_t *bytes, size_t count)
@@ -197,13 +227,6 @@ static bool lock_file(const struct import_state *state, int fd)
     return false;
 }
 
-static bool is_at(int fd, const char *path)
-{
-    struct stat mine, there;
-    return fstat(fd, &mine) == 0 && stat(path, &there) == 0 && mine.st_ino == there.st_ino &&
-           mine.st_dev == there.st_dev;
-}
-
 /* Opens and locks the state file, if there is one. False: the reason is printed. */
 static bool lock_state(struct import_state *state)
 {
@@ -216,7 +239,7 @@ static bool lock_state(struct import_state *state)
         }
         if (!lock_file(state, fd)) return false;
         state->lock = fd;
-        if (is_at(fd, state->path)) return true;
+        if (import_is_at(fd, state->path)) return true;
         (void)close(fd); /* Replaced meanwhile. */
         state->lock = -1;
     }
@@ -318,17 +341,52 @@ static size_t make_text(const struct import_state *state, uint64_t limit, char *
     return (size_t)size;
 }
 
-/* So that the file has its name after a loss of power. */
-static bool sync_directory(const char *path)
+/* Is it what a killed run has left, which has written its state, a part of it, or nothing? */
+static bool is_left_over(int fd)
 {
-    char directory[4200];
-    (void)snprintf(directory, sizeof(directory), "%s", path);
-    char *slash = strrchr(directory, '/'); /* There is one: make_path(). */
-    *slash = '\0';
-    int fd = open(slash == directory ? "/" : directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool good = fd >= 0 && fsync(fd) == 0;
+    char text[sizeof(TITLES) - 1];
+    struct stat status;
+
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+    ssize_t size = pread(fd, text, sizeof(text), 0);
+    return size >= 0 && memcmp(text, TITLES, (size_t)size) == 0;
+}
+
+/* Takes away a file that has the new one's name, and is nobody's. False: the reason is printed. */
+static bool clear_name(const struct import_state *state, const char *path)
+{
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd < 0 && errno == ENOENT) return true;
+    /* A run was killed when its first state had both names: this run has the lock. */
+    bool own = fd >= 0 && state->lock >= 0 && import_is_at(state->lock, path);
+    if (fd >= 0 && !own && !lock_file(state, fd)) return false;
+    bool here = fd < 0 || import_is_at(fd, path);
+    bool good = !here || (fd >= 0 && (own || is_left_over(fd)) && unlink(path) == 0);
+    if (!good)
+        (void)fprintf(stderr, "%s is in the way: %s (see --state-dir)\n", path,
+                      fd < 0 ? strerror(errno) : "it is not of ndb_import");
     if (fd >= 0) (void)close(fd);
     return good;
+}
+
+/* A new file, locked. -1: the reason is printed. */
+static int make_new(const struct import_state *state, const char *path)
+{
+    for (;;) {
+        int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (fd < 0 && errno == EEXIST) {
+            if (!clear_name(state, path)) return -1;
+            continue;
+        }
+        if (fd < 0) {
+            (void)fprintf(stderr, "%s: %s (see --state-dir)\n", path, strerror(errno));
+            return -1;
+        }
+        if (!lock_file(state, fd)) return -1;
+        if (import_is_at(fd, path)) return fd;
+        (void)close(fd); /* Another import took it for one that was left. */
+    }
 }
 
 /* The text under a new name takes the place of the former file, whose lock the new one has then.
@@ -336,14 +394,13 @@ static bool sync_directory(const char *path)
 static bool replace(struct import_state *state, int fd, const char *new_path, const char *text,
                     size_t size)
 {
-    if (ftruncate(fd, 0) != 0) return false;
     ssize_t written = pwrite(fd, text, size, 0);
     if (written >= 0 && written < (ssize_t)size) errno = ENOSPC;
     if (written != (ssize_t)size || fdatasync(fd) != 0) return false;
     if (state->lock >= 0 ? rename(new_path, state->path) != 0
                          : link(new_path, state->path) != 0 || unlink(new_path) != 0)
         return false;
-    return sync_directory(state->path);
+    return import_sync_directory_of(state->path);
 }
 
 bool import_state_save(struct import_state *state, uint64_t limit, uint64_t now_ms)
@@ -354,15 +411,15 @@ bool import_state_save(struct import_state *state, uint64_t limit, uint64_t now_
     if (state->ends == NULL) return true;
     (void)snprintf(path, sizeof(path), "%s.new", state->path);
     if (limit < state->doubt) limit = state->doubt; /* What was in doubt still is. */
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd >= 0 && !lock_file(state, fd)) return false;
-    size_t size = fd < 0 ? 0 : make_text(state, limit, text);
+    int fd = make_new(state, path);
+    if (fd < 0) return false;
+    size_t size = make_text(state, limit, text);
     if (size == 0 || !replace(state, fd, path, text, size)) {
-        (void)fprintf(stderr, "%s: %s (see --state-dir)\n", state->path, strerror(errno));
-        if (fd >= 0) {
-            (void)unlink(path);
-            (void)close(fd);
-        }
+        const char *failed = errno == EEXIST ? state->path : path; /* EEXIST: of link(). */
+        (void)fprintf(stderr, "%s: %s (see --state-dir)\n", size == 0 ? state->what.path : failed,
+                      strerror(errno));
+        (void)unlink(path);
+        (void)close(fd);
         return false;
     }
     if (state->lock >= 0) (void)close(state->lock);

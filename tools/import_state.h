@@ -84,3 +84,12 @@ bool import_state_save(struct import_state *state, uint64_t limit, uint64_t now_
 /* Removes the state file of an import, if there is one. */
 void import_state_remove(const char *directory, const char *name);
 void import_state_free(struct import_state *state);
+
+/* ---- Files ---- */
+
+/* Has the path, with what links lead to, still this file? */
+bool import_is_at(int fd, const char *path);
+/* The directory of a path, "." of a mere name. */
+void import_directory_of(const char *path, char *directory, size_t size);
+/* So that a file has its name after a loss of power. False: errno tells. */
+bool import_sync_directory_of(const char *path);

@@ -222,6 +222,17 @@ rm -f "$BOX"/state/*
 want 2 "$BIN/ndb_import" --rejects="$BOX/small.rej" test "$BOX/small.csv"
 want_text err 'rejects is the number of rows that may be rejected.*--rejects-file names the file'
 
+say "a file of the name that a new state has"
+echo 'a file of somebody else' >"$BOX/state/small.map.new"
+import 1 test "$BOX/small.csv"
+want_text err 'state/small\.map\.new is in the way: it is not of ndb_import \(see --state-dir\)$'
+[ "$(cat "$BOX/state/small.map.new")" = 'a file of somebody else' ] || fail "a file of somebody else is overwritten"
+: >"$BOX/state/small.map.new" # A run that was killed has left it.
+import 1 --rejects-file="$BOX/small.rej" test "$BOX/small.csv"
+want_text err 'row 2 is the last one that is done; --resume goes on there$'
+[ ! -e "$BOX/state/small.map.new" ] || fail "the file of a killed run stays"
+rm -f "$BOX"/state/*
+
 say "states that do not fit"
 want 0 "$BIN/ndb_delete_all" -d test small
 import 1 --rejects-file="$BOX/small.rej" test "$BOX/small.csv"
@@ -269,7 +280,7 @@ say "no state where there can be none"
 import 1 --resume --table=small test - </dev/null
 want_text err 'resume needs a file'
 want 1 "$BIN/ndb_import" --state-dir="$BOX/nowhere" test "$BOX/small.csv"
-want_text err 'nowhere/small\.map: .*--state-dir'
+want_text err 'nowhere/small\.map\.new: No such file or directory .*--state-dir'
 
 say "numbers for rows that have none, from two imports at a time"
 want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE numbered (name VARCHAR(20), id INT UNSIGNED AUTO_INCREMENT PRIMARY KEY, n INT)"

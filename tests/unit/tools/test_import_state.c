@@ -1,0 +1,124 @@
+/* test_import_state.c -- the name of a new state: what a killed run has left there goes, and what is
+ * somebody else's stays. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tools/import_state.h"
+
+static char box[] = "/tmp/test_import_state.XXXXXX";
+
+static int make_box(void **state)
+{
+    (void)state;
+    return mkdtemp(box) == NULL || chdir(box) != 0 ? -1 : 0;
+}
+
+static int remove_box(void **state)
+{
+    (void)state;
+    (void)unlink("t.map");
+    (void)unlink("t.map.new");
+    (void)unlink("other");
+    return chdir("/") != 0 || rmdir(box) != 0 ? -1 : 0;
+}
+
+static void make(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void has(const char *path, const char *text)
+{
+    char now[200] = "";
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    now[fread(now, 1, sizeof now - 1, file)] = '\0';
+    fclose(file);
+    assert_string_equal(now, text);
+}
+
+/* One run, which saves its first state and another one. */
+static bool saves(bool resume)
+{
+    static const struct import_what what = {.path = "t", .table = "d/t", .fd = -1};
+    struct import_state state;
+    struct import_what now = what;
+    now.fd = open("/dev/null", O_RDONLY);
+    bool good = import_state_begin(&state, ".", "t", &now, resume) &&
+                import_state_save(&state, 1, 1) && import_state_save(&state, 2, 2);
+    import_state_free(&state);
+    (void)close(now.fd);
+    return good;
+}
+
+static void of_somebody_else(void **state)
+{
+    (void)state;
+    make("t.map.new", "a file of somebody else\n");
+    assert_false(saves(false));
+    has("t.map.new", "a file of somebody else\n");
+    assert_int_equal(unlink("t.map.new"), 0);
+    make("other", "");
+    assert_int_equal(symlink("other", "t.map.new"), 0);
+    assert_false(saves(false));
+    has("other", "");
+    assert_int_equal(unlink("t.map.new"), 0);
+    assert_int_equal(mkdir("t.map.new", 0700), 0);
+    assert_false(saves(false));
+    assert_int_equal(rmdir("t.map.new"), 0);
+    assert_int_equal(access("t.map", F_OK), -1);
+}
+
+static void left_over(void **state)
+{
+    static const char *const texts[] = {
+        "", "runno\tst", "runno\tstart\tend\trows\tstartpos\tendpos\tbytes\treject\tstate\n1\t0"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        make("t.map.new", texts[i]);
+        assert_true(saves(i > 0));
+        assert_int_equal(access("t.map.new", F_OK), -1);
+    }
+    /* The first state had both names when the run was killed. */
+    assert_int_equal(link("t.map", "t.map.new"), 0);
+    assert_true(saves(true));
+    assert_int_equal(access("t.map.new", F_OK), -1);
+}
+
+static void in_use(void **state)
+{
+    (void)state;
+    make("t.map.new", "");
+    int fd = open("t.map.new", O_RDWR);
+    assert_true(fd >= 0);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    assert_false(saves(false));
+    assert_int_equal(access("t.map.new", F_OK), 0);
+    (void)close(fd);
+    assert_true(saves(false));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_somebody_else),
+        cmocka_unit_test(left_over),
+        cmocka_unit_test(in_use),
+    };
+    return cmocka_run_group_tests(tests, make_box, remove_box);
+}
