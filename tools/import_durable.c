@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "tools/import_load.h"
-#include "tools/import_reject_file.h"
 
 #define SAVE_MS 1000u /* Longest time between two writes of the state. */
 /* Rows that may be sent after a write; the next one follows half of them at the latest. */
@@ -97,12 +96,10 @@ bool import_settle(struct load *load)
 /* Rejected rows behind the point will be rejected again. */
 static bool trim_rejects(struct load *load)
 {
-    if (load->rejects == NULL) return true;
-    bool good = fclose(load->rejects) == 0;
-    load->rejects = NULL;
-    good = good && import_reject_file_trim(load->rejects_path, load->state.durable.mark);
-    if (!good) import_rejects_failed(load);
-    return good;
+    if (!load->rejects_begun) return true;
+    if (import_reject_file_trim(&load->rejects, load->state.durable.mark)) return true;
+    import_rejects_failed(load);
+    return false;
 }
 
 void import_go_back(struct load *load)
@@ -195,8 +192,7 @@ static bool trim_former_rejects(struct load *load)
 {
     const struct import_point *point = &load->state.durable;
 
-    if (import_reject_file_trim(load->rejects_path, point->rejected > 0 ? point->mark : 0))
-        return true;
+    if (import_reject_file_trim(&load->rejects, point->rejected > 0 ? point->mark : 0)) return true;
     import_rejects_failed(load);
     return false;
 }
@@ -210,7 +206,7 @@ bool import_begin_state(struct load *load, const char *table_name, const char *s
 
     if (!load->input.regular) { /* A pipe cannot be read again. */
         state->run = 1;
-        if (!settings->resume) return true;
+        if (!settings->resume) return import_rejects_begin(load);
         (void)fprintf(stderr, "%s: --resume needs a file\n", load->path);
         return false;
     }
@@ -235,7 +231,7 @@ bool import_begin_state(struct load *load, const char *table_name, const char *s
     load->totals.rejected_before = state->durable.rejected;
     load->number = state->durable.mark;
     load->seen.greatest = state->durable.greatest;
-    if (state->run > 1 && !trim_former_rejects(load)) return false;
+    if (!import_rejects_begin(load) || (state->run > 1 && !trim_former_rejects(load))) return false;
     if (state->complete) return true;
     if (!import_input_seek(&load->input, state->durable.end_pos)) {
         (void)fprintf(stderr, "%s: %s\n", load->path, strerror(errno));
@@ -255,8 +251,9 @@ bool import_begin_state(struct load *load, const char *table_name, const char *s
 static bool keep_rejects(struct load *load)
 {
     if (load->rejects_lost) return false;
-    if (load->rejects == NULL) return true;
-    if (fflush(load->rejects) == 0 && (fdatasync(fileno(load->rejects)) == 0 || errno == EINVAL))
+    FILE *file = load->rejects.file;
+    if (file == NULL) return true;
+    if (fflush(file) == 0 && (fdatasync(fileno(file)) == 0 || errno == EINVAL))
         return true; /* EINVAL: it is no file that could be synced. */
     import_rejects_failed(load);
     return false;
@@ -331,7 +328,7 @@ static void tell_rest_of_pipe(const struct load *load)
         (void)fprintf(stderr, "--ignore-lines=%" PRIu64 " goes on behind it\n", load->number);
     else
         (void)fprintf(stderr, "some of the rows up to it may be neither in the table nor in %s\n",
-                      load->rejects_path);
+                      load->rejects.path);
 }
 
 /* Without files nothing has outlived the loss of all data nodes, whatever was answered before. */

@@ -269,7 +269,7 @@ int import_load(struct import_settings *settings, const char *path, const char *
     if (load == NULL) return TOOL_FAILED;
     *load = (struct load){.settings = settings,
                           .path = path,
-                          .rejects_path = rejects_path,
+                          .rejects.path = rejects_path,
                           .format = settings->format,
                           .commits.life = ndb_connection_lives(settings->tool.connection),
                           .start_ms = import_now_ms()};
@@ -284,8 +284,7 @@ int import_load(struct import_settings *settings, const char *path, const char *
     else if (load->totals.began)
         run_and_tell(load, state_name);
     /* What could not be written is tried once more, and has been told. */
-    if (load->rejects != NULL && fclose(load->rejects) != 0 && !load->rejects_lost)
-        import_rejects_failed(load);
+    if (!import_reject_file_end(&load->rejects) && !load->rejects_lost) import_rejects_failed(load);
     load->totals.rejects_lost = load->rejects_lost;
     load->totals.interrupted = load->interrupted;
     if (import_too_many_rejected(load) && load->totals.rejected == 0)

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "tools/import.h"
+#include "tools/import_reject_file.h"
 #include "tools/number_seen.h"
 
 #define SKIPPED UINT32_MAX /* No column. */
@@ -41,7 +42,7 @@ struct slot {
 
 struct load {
     const struct import_settings *settings;
-    const char *path, *rejects_path;
+    const char *path;
     struct csv_format format;
     struct import_input input;
     struct csv_row csv;
@@ -53,7 +54,7 @@ struct load {
     struct number_seen seen; /* Numbers that the file brings itself. */
     struct slot *slots, *free, *retry;
     uint8_t *rows;
-    FILE *rejects;
+    struct import_reject_file rejects;
     struct import_totals totals;
     struct import_state state;
     struct import_commits commits;
@@ -92,6 +93,8 @@ void import_drop_retries(struct load *load);
 bool import_can_repeat(const struct load *load);
 
 /* import_rejects.c */
+/* The reject file that is there is this load's from now on. False: told. */
+bool import_rejects_begin(struct load *load);
 /* One row into the reject file: number, error, message, text; TAB separated. Not of a load that has
  * failed and that --resume goes on with: it meets the row again. */
 void import_reject(struct load *load, uint64_t number, int32_t code, const char *message,

@@ -13,18 +13,11 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "tools/import_state.h"
+
 #define LINKS_MAX 40 /* The kernel follows no more of them either. */
 
 /* ---- Streams ---- */
-
-/* Closes without a change of errno, which tells why. */
-static void close_as_it_is(int fd)
-{
-    int error = errno;
-
-    (void)close(fd);
-    errno = error;
-}
 
 /* The descriptor of standard output or error that is this file; -1: neither is. */
 static int standard_stream(const struct stat *file)
@@ -73,80 +66,203 @@ static bool is_stream(const char *path)
 
 /* ---- Opening ---- */
 
-FILE *import_reject_file_open(const char *path)
+/* Closes without a change of errno, which tells why. */
+static void close_as_it_is(int fd)
+{
+    int error = errno;
+
+    (void)close(fd);
+    errno = error;
+}
+
+/* A descriptor of the file that no other import writes to; -1: errno tells. */
+static int open_alone(const char *path, int flags)
+{
+    for (;;) {
+        int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | flags, 0666);
+        if (fd < 0) return -1;
+        if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+            close_as_it_is(fd);
+            return -1;
+        }
+        if (import_is_at(fd, path)) return fd;
+        (void)close(fd); /* It was replaced before it was locked. */
+    }
+}
+
+static int open_stream(const char *path)
 {
     struct stat status;
     int standard = stat(path, &status) == 0 ? standard_stream(&status) : -1;
-    /* Messages go to the same place: with a position of its own one would write over the other. */
-    int fd = standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
-                           : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
 
-    if (fd < 0) return NULL;
-    if (is_stream(path) || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
-        FILE *file = fdopen(fd, "w"); /* It is not made empty by that. */
-        if (file != NULL) return file;
-    }
-    close_as_it_is(fd);
-    return NULL;
+    /* Messages go to the same place: with a position of its own one would write over the other. */
+    return standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+                         : open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+}
+
+static bool take(struct import_reject_file *file, int fd)
+{
+    if (fd < 0) return false;
+    file->file = fdopen(fd, "w"); /* It is not made empty by that. */
+    if (file->file == NULL) close_as_it_is(fd);
+    return file->file != NULL;
+}
+
+/* So that the file has its name after a loss of power. The path may be a link to it. */
+static bool sync_name(struct import_reject_file *file)
+{
+    char *path = realpath(file->path, NULL);
+
+    if (path == NULL) return false;
+    /* EINVAL: what it is on does not know it. */
+    bool good = import_sync_directory_of(path) || errno == EINVAL;
+    if (!good) import_directory_of(path, file->failed, sizeof(file->failed));
+    int error = errno;
+    free(path);
+    errno = error;
+    return good;
+}
+
+bool import_reject_file_begin(struct import_reject_file *file)
+{
+    file->failed[0] = '\0';
+    if (is_stream(file->path)) return true;
+    int fd = open_alone(file->path, 0);
+    if (fd < 0 && errno == ENOENT) return true;
+    return take(file, fd);
+}
+
+/* The rows that the load had in a file that somebody has removed are gone with it. */
+static void leave_removed(struct import_reject_file *file)
+{
+    if (file->file == NULL || import_is_at(fileno(file->file), file->path)) return;
+    (void)fclose(file->file);
+    file->file = NULL;
+}
+
+bool import_reject_file_open(struct import_reject_file *file)
+{
+    struct stat status;
+
+    file->failed[0] = '\0';
+    if (is_stream(file->path)) return file->file != NULL || take(file, open_stream(file->path));
+    leave_removed(file);
+    if (file->file != NULL) return true;
+    if (!take(file, open_alone(file->path, O_CREAT))) return false;
+    if (fstat(fileno(file->file), &status) == 0 && status.st_size == 0) return sync_name(file);
+    (void)fclose(file->file);
+    file->file = NULL;
+    errno = EEXIST;
+    return false;
+}
+
+bool import_reject_file_end(struct import_reject_file *file)
+{
+    bool good = file->file == NULL || fclose(file->file) == 0;
+
+    file->failed[0] = '\0';
+    file->file = NULL;
+    return good;
 }
 
 /* ---- Shortening ---- */
 
-static bool copy_up_to(FILE *in, FILE *out, uint64_t mark)
+/* The lines that stay, which go to `out` unless it is NULL. */
+struct lines {
+    off_t end; /* Bytes of those before the first line that goes. */
+    bool gap;  /* There are others behind it. */
+};
+
+/* False: errno tells. What could not be read is not to be lost. */
+static bool read_lines(int fd, uint64_t mark, FILE *out, struct lines *lines)
 {
     char *line = NULL;
     size_t room = 0;
     ssize_t size;
-    bool good = true;
+    bool goes = false;
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    FILE *in = copy < 0 || lseek(copy, 0, SEEK_SET) != 0 ? NULL : fdopen(copy, "r");
+    bool good = in != NULL;
 
-    errno = 0;
+    *lines = (struct lines){0};
+    if (good) errno = 0;
     while (good && (size = getline(&line, &room, in)) > 0) {
-        if (line[size - 1] != '\n' || strtoull(line, NULL, 10) > mark) continue;
-        good = fwrite(line, 1, (size_t)size, out) == (size_t)size;
+        if (line[size - 1] != '\n' || strtoull(line, NULL, 10) > mark) {
+            goes = true;
+            continue;
+        }
+        if (goes) lines->gap = true;
+        if (!goes) lines->end += size;
+        good = out == NULL || fwrite(line, 1, (size_t)size, out) == (size_t)size;
     }
+    good = good && feof(in) != 0;
     int error = errno;
     free(line);
+    if (in != NULL) (void)fclose(in);
+    if (in == NULL && copy >= 0) (void)close(copy);
     errno = error;
-    return good && feof(in) != 0; /* What could not be read is not to be lost. */
+    return good;
 }
 
-/* The file as it was, or without what is behind the mark, whatever happens meanwhile. */
-static bool trim_file(const char *path, uint64_t mark)
+static bool synced(int fd)
 {
-    char new_path[PATH_MAX + 8];
+    return fsync(fd) == 0 || errno == EINVAL; /* EINVAL: what it is on does not know it. */
+}
+
+/* Everything of the file but its rows. The owner can be kept by root only, mostly. */
+static bool make_alike(int fd, int old)
+{
     struct stat status;
 
-    (void)snprintf(new_path, sizeof(new_path), "%s.new", path);
-    FILE *in = fopen(path, "r");
-    FILE *out = in == NULL ? NULL : fopen(new_path, "w");
-    bool good = out != NULL && fstat(fileno(in), &status) == 0 &&
-                fchmod(fileno(out), status.st_mode & 07777u) == 0 && copy_up_to(in, out, mark) &&
-                fflush(out) == 0 && fsync(fileno(out)) == 0;
+    if (fstat(old, &status) != 0) return false;
+    if (fchown(fd, status.st_uid, status.st_gid) != 0 && errno != EPERM) return false;
+    return fchmod(fd, status.st_mode & 07777u) == 0;
+}
+
+/* A new file has the place of the one at `path`, a name without links, and its lock before. */
+static bool replace(struct import_reject_file *file, uint64_t mark, const char *path)
+{
+    struct lines lines;
+    char *name = file->failed; /* Until it has the other one's name. */
+
+    (void)snprintf(name, sizeof(file->failed), "%s.XXXXXX", path);
+    int fd = mkostemp(name, O_APPEND | O_CLOEXEC);
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+    bool good = out != NULL && make_alike(fd, fileno(file->file)) &&
+                (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+                read_lines(fileno(file->file), mark, out, &lines) && fflush(out) == 0 &&
+                synced(fd) && rename(name, path) == 0;
     int error = errno;
-    if (in != NULL) (void)fclose(in);
-    if (out != NULL && fclose(out) != 0 && good) {
-        good = false;
-        error = errno;
+    if (good) {
+        (void)fclose(file->file); /* It has nothing that is not written. */
+        file->file = out;
+        name[0] = '\0';
+        return sync_name(file);
     }
-    if (good && rename(new_path, path) == 0) return true;
-    if (good) error = errno;
-    if (out != NULL) (void)unlink(new_path);
+    if (out != NULL) (void)fclose(out);
+    if (out == NULL && fd >= 0) (void)close(fd);
+    if (fd >= 0) (void)unlink(name);
+    if (fd < 0) import_directory_of(path, name, sizeof(file->failed));
     errno = error;
     return false;
 }
 
-bool import_reject_file_trim(const char *path, uint64_t mark)
+bool import_reject_file_trim(struct import_reject_file *file, uint64_t mark)
 {
-    if (is_stream(path)) return true;
-    char *file = realpath(path, NULL); /* A link stays one. */
-    if (file == NULL) return errno == ENOENT;
-    int fd = open(file, O_RDWR | O_CLOEXEC);
-    /* Another import that writes to it would go on in a file without a name. */
-    bool good = fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
-                (mark == 0 ? ftruncate(fd, 0) == 0 : trim_file(file, mark));
-    if (fd >= 0) close_as_it_is(fd);
+    struct lines lines = {0};
+
+    file->failed[0] = '\0';
+    if (is_stream(file->path)) return file->file == NULL || fflush(file->file) == 0;
+    leave_removed(file);
+    if (file->file == NULL) return true;
+    int fd = fileno(file->file);
+    if (fflush(file->file) != 0) return false;
+    if (mark > 0 && !read_lines(fd, mark, NULL, &lines)) return false;
+    if (!lines.gap) return ftruncate(fd, lines.end) == 0 && synced(fd);
+    char *path = realpath(file->path, NULL); /* A link stays one. */
+    bool good = path != NULL && replace(file, mark, path);
     int error = errno;
-    free(file);
+    free(path);
     errno = error;
     return good;
 }

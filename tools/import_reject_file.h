@@ -4,16 +4,31 @@
  * A stream that the path leads to is only written to: a device or pipe, whatever a descriptor of a
  * process (/dev/stderr, /proc/self/fd/N) leads to, and what this program's messages go to. What
  * stands there is not the import's alone.
+ *
+ * Any other file is locked from the begin of the load, or from when the load makes it, to its end:
+ * an import that has rejected nothing yet would else empty what another one has written meanwhile.
  */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/* To append to it; it is nobody else's meanwhile if it is no stream. NULL: errno tells, EWOULDBLOCK
-   that another import writes to it. */
-FILE *import_reject_file_open(const char *path);
-/* Removes what was rejected behind the mark: it will be again. False: it is as it was, and errno
-   tells as above. */
-bool import_reject_file_trim(const char *path, uint64_t mark);
+struct import_reject_file {
+    const char *path;
+    FILE *file;                /* NULL: it was not there yet, or is a stream that has no row yet. */
+    char failed[PATH_MAX + 8]; /* What else an operation has failed with; "": the file itself. */
+};
+
+/* All return false when they have failed: errno tells why, EWOULDBLOCK that another import writes
+   to the file, EEXIST that it has rows of another one, which has made it since the load began. */
+
+/* Opens and locks the file that is there. */
+bool import_reject_file_begin(struct import_reject_file *file);
+/* To append to it; a file that is not there is made. */
+bool import_reject_file_open(struct import_reject_file *file);
+/* Removes what was rejected behind the mark: it will be again. False: the file is as it was. */
+bool import_reject_file_trim(struct import_reject_file *file, uint64_t mark);
+/* False: not all that was written is in the file. */
+bool import_reject_file_end(struct import_reject_file *file);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "tools/import_load.h"
-#include "tools/import_reject_file.h"
 
 static void write_escaped(FILE *out, const char *text, uint32_t size)
 {
@@ -32,14 +31,26 @@ static void write_escaped(FILE *out, const char *text, uint32_t size)
 
 void import_rejects_failed(struct load *load)
 {
-    const char *why = errno == EWOULDBLOCK ? "another ndb_import writes to it" : strerror(errno);
+    const struct import_reject_file *rejects = &load->rejects;
+    bool itself = rejects->failed[0] == '\0';
+    const char *why = strerror(errno);
 
+    if (itself && errno == EWOULDBLOCK) why = "another ndb_import writes to it";
+    if (itself && errno == EEXIST)
+        why = "another program has written to it since this import began";
     (void)fprintf(stderr,
-                  "%s%s: %s. Rejected rows cannot be kept; what is not in this file counts "
+                  "%s%s: %s%s%s. Rejected rows cannot be kept; what is not in this file counts "
                   "as not done\n",
-                  load->bar ? "\n" : "", load->rejects_path, why);
+                  load->bar ? "\n" : "", rejects->path, rejects->failed, itself ? "" : ": ", why);
     load->rejects_lost = true;
     import_fail(load);
+}
+
+bool import_rejects_begin(struct load *load)
+{
+    if (import_reject_file_begin(&load->rejects)) return true;
+    import_rejects_failed(load);
+    return false;
 }
 
 bool import_too_many_rejected(const struct load *load)
@@ -49,13 +60,13 @@ bool import_too_many_rejected(const struct load *load)
 
 /* Without rows that this run, or one before it, will reject again. Who goes on by --ignore-lines has
  * rows of the run before in there, and no others. */
-static FILE *open_rejects(const struct load *load)
+static bool open_rejects(struct load *load)
 {
     uint64_t before = import_can_repeat(load) ? 0 : load->settings->ignore_lines;
     bool goes_on = load->state.run > 1 || load->rejects_begun;
 
-    if (!goes_on && !import_reject_file_trim(load->rejects_path, before)) return NULL;
-    return import_reject_file_open(load->rejects_path);
+    if (!goes_on && !import_reject_file_trim(&load->rejects, before)) return false;
+    return import_reject_file_open(&load->rejects);
 }
 
 void import_reject(struct load *load, uint64_t number, int32_t code, const char *message,
@@ -64,22 +75,22 @@ void import_reject(struct load *load, uint64_t number, int32_t code, const char 
     const struct import_settings *settings = load->settings;
 
     if (load->rejects_lost || (load->failed && import_can_repeat(load))) return;
-    if (load->rejects == NULL) {
+    if (!load->rejects_begun || load->rejects.file == NULL) {
         (void)fprintf(stderr, "%s%s: row %" PRIu64 " rejected: %d: %s\n", load->bar ? "\n" : "",
                       load->path, number, code, message);
-        load->rejects = open_rejects(load);
-        if (load->rejects == NULL) {
+        if (!open_rejects(load)) {
             import_rejects_failed(load);
             return;
         }
         load->rejects_begun = true;
     }
-    (void)fprintf(load->rejects, "%" PRIu64 "\t%d\t", number, code);
-    write_escaped(load->rejects, message, (uint32_t)strlen(message));
-    (void)putc('\t', load->rejects);
-    write_escaped(load->rejects, raw, raw_size);
-    (void)putc('\n', load->rejects);
-    if (ferror(load->rejects) != 0) {
+    FILE *out = load->rejects.file;
+    (void)fprintf(out, "%" PRIu64 "\t%d\t", number, code);
+    write_escaped(out, message, (uint32_t)strlen(message));
+    (void)putc('\t', out);
+    write_escaped(out, raw, raw_size);
+    (void)putc('\n', out);
+    if (ferror(out) != 0) {
         import_rejects_failed(load);
         return;
     }
@@ -97,7 +108,7 @@ bool import_rejects_end(struct load *load)
     bool anew = load->settings->resume && load->state.run == 1;
 
     if (!anew || load->rejects_begun || !load->at_end || load->failed) return true;
-    if (import_reject_file_trim(load->rejects_path, 0)) return true;
+    if (import_reject_file_trim(&load->rejects, 0)) return true;
     import_rejects_failed(load);
     return false;
 }

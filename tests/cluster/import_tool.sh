@@ -173,10 +173,65 @@ for options in --ignore-lines=1 --ignore-lines=0; do
     [ "$(cat "$BOX/real.rej")" = "$before" ] || fail "rejected rows of another import are lost"
 done
 exec 9>&-
-mkdir "$BOX/real.rej.new"
-import 1 --ignore-lines=1 --rejects-file="$BOX/pipe.rej" --input-type=csv --table=small test <(cat "$BOX/held.pipe")
-told_once 'pipe\.rej: Is a directory'
-rmdir "$BOX/real.rej.new"
+
+say "the reject file is shortened: what belongs to it stays, and so does a file of a name like it"
+of_pipe() { import 1 "$@" --rejects-file="$BOX/pipe.rej" --input-type=csv --table=small test <(printf 'none,"y",2\nnone,"y",2\n'); }
+printf '1\t630\ttext\trow\n9\t630\ttext\tbehind the mark\n' >"$BOX/real.rej"
+ln "$BOX/real.rej" "$BOX/second.rej"
+echo 'a file of somebody else' >"$BOX/real.rej.new"
+of_pipe --ignore-lines=1
+[ "$BOX/real.rej" -ef "$BOX/second.rej" ] || fail "the reject file has lost its other name"
+[ "$(cut -f 1 "$BOX/real.rej" | tr '\n' ' ')" = '1 2 ' ] || fail "it has $(cat "$BOX/real.rej")"
+printf '9\t630\ttext\tbehind the mark\n1\t630\ttext\trow\n' >"$BOX/real.rej"
+before=$(cat "$BOX/real.rej")
+( # The new file, of which a line goes that stands before others, has no room.
+    trap '' XFSZ
+    ulimit -f 0
+    "$BIN/ndb_import" --ignore-lines=1 --rejects-file="$BOX/pipe.rej" --input-type=csv --table=small test <(printf 'none,"y",2\nnone,"y",2\n') 2>&1 1>/dev/null | cat >&3
+) 3>&1 | tail -n 3 | cat >"$BOX/err"
+told_once 'pipe\.rej: .*/real\.rej\.[A-Za-z0-9]*: File too large\. Rejected rows cannot be kept'
+[ "$(cat "$BOX/real.rej")" = "$before" ] || fail "a reject file that could not be shortened has $(cat "$BOX/real.rej")"
+of_pipe --ignore-lines=1
+[ "$(cut -f 1 "$BOX/real.rej" | tr '\n' ' ')" = '1 2 ' ] || fail "it has $(cat "$BOX/real.rej")"
+[ "$(cat "$BOX/real.rej.new")" = 'a file of somebody else' ] || fail "a file of a name like the reject file's is overwritten"
+rm -f "$BOX/real.rej.new" "$BOX/second.rej"
+[ "$(echo "$BOX"/real.rej*)" = "$BOX/real.rej" ] || fail "files stay: $(echo "$BOX"/real.rej*)"
+
+say "two imports with one reject file: the rows of the other one stay"
+mkfifo "$BOX/first"
+begin_first() { # It has imported a row, and has rejected none.
+    want 0 "$BIN/ndb_delete_all" -d test small
+    "$BIN/ndb_import" --input-type=csv --table=small --rejects-file="$BOX/shared.rej" --opbatch=1 --db-workers=1 test - <"$BOX/first" >"$BOX/first.out" 2>&1 &
+    importer=$!
+    PIDS+=("$importer")
+    exec 8>"$BOX/first"
+    printf '51,"x",1\n' >&8
+    until [ "$(rows_of small)" -gt 0 ]; do
+        kill -0 "$importer" 2>/dev/null || die "the first import has ended: $(cat "$BOX/first.out")"
+    done
+}
+end_first() { # It rejects one.
+    printf 'none,"first",1\n' >&8
+    exec 8>&-
+    wait "$importer" && fail "a row is rejected, and the exit code is 0"
+    cp "$BOX/first.out" "$BOX/err"
+}
+second=(--input-type=csv --table=small --rejects-file="$BOX/shared.rej" --rejects=9)
+printf '1\t630\ttext\trow of before\n' >"$BOX/shared.rej"
+begin_first
+import 1 "${second[@]}" test <(printf 'none,"second",1\n52,"x",1\n')
+want_text err 'shared\.rej: another ndb_import writes to it\. Rejected rows cannot be kept'
+has_rows small 1
+end_first
+[ "$(cut -f 4 "$BOX/shared.rej")" = 'none,"first",1' ] || fail "the reject file has $(cat "$BOX/shared.rej")"
+rm "$BOX/shared.rej"
+begin_first
+import 0 "${second[@]}" test <(printf 'none,"second",1\n52,"x",1\n')
+end_first
+want_text err 'shared\.rej: another program has written to it since this import began\. Rejected rows cannot be kept'
+[ "$(cut -f 4 "$BOX/shared.rej")" = 'none,"second",1' ] || fail "the reject file has $(cat "$BOX/shared.rej")"
+
+say "a row of a pipe that no device takes"
 printf '24,"x",1\nnone,"y",2\n' >"$BOX/held.pipe"
 import 1 --rejects-file=/dev/full --input-type=csv --table=small test <(cat "$BOX/held.pipe")
 want_text err ': row 2 is the last one that was read; some of the rows up to it may be neither in the table nor in /dev/full$'

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -18,6 +19,29 @@
 #include "tools/import_reject_file.h"
 
 static char box[] = "/tmp/test_import_reject.XXXXXX";
+
+/* ---- What import_reject_file.c calls. ---- */
+
+static const char *replacement; /* Another import gives it the name "rows" before the next lock. */
+static uint32_t directories;    /* So many syncs of one. */
+
+int flock(int fd, int operation)
+{
+    const char *now = replacement;
+    replacement = NULL;
+    if (now != NULL) assert_int_equal(rename(now, "rows"), 0);
+    return (int)syscall(SYS_flock, fd, operation);
+}
+
+int fsync(int fd)
+{
+    struct stat status;
+    assert_int_equal(fstat(fd, &status), 0);
+    directories += S_ISDIR(status.st_mode);
+    return 0;
+}
+
+/* ---- */
 
 static int make_box(void **state)
 {
@@ -34,12 +58,17 @@ static int remove_box(void **state)
     return chdir("/") != 0 || rmdir(box) != 0 ? -1 : 0;
 }
 
-static void make(const char *text)
+static void make_file(const char *path, const char *text)
 {
-    FILE *file = fopen("rows", "w");
+    FILE *file = fopen(path, "w");
     assert_non_null(file);
     assert_true(fputs(text, file) >= 0);
     assert_int_equal(fclose(file), 0);
+}
+
+static void make(const char *text)
+{
+    make_file("rows", text);
 }
 
 static void has(const char *text)
@@ -52,12 +81,24 @@ static void has(const char *text)
     assert_string_equal(now, text);
 }
 
+/* What a load with this path does at its begin. */
+static bool trim(const char *path, uint64_t mark)
+{
+    struct import_reject_file file = {.path = path};
+    bool good = import_reject_file_begin(&file) && import_reject_file_trim(&file, mark);
+    int error = errno;
+    assert_true(import_reject_file_end(&file));
+    errno = error;
+    return good;
+}
+
 static void write_row(const char *path, const char *text)
 {
-    FILE *file = import_reject_file_open(path);
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    struct import_reject_file file = {.path = path};
+    assert_true(import_reject_file_begin(&file));
+    assert_true(import_reject_file_open(&file));
+    assert_true(fputs(text, file.file) >= 0);
+    assert_true(import_reject_file_end(&file));
 }
 
 static void make_link(const char *target, const char *name)
@@ -71,19 +112,19 @@ static void trimmed(void **state)
     struct stat status;
     (void)state;
     (void)unlink("rows");
-    assert_true(import_reject_file_trim("rows", 0)); /* There is none. */
+    assert_true(trim("rows", 0)); /* There is none. */
     make("1\ta\n9\tb\n2\tc\n3\td");
     assert_int_equal(chmod("rows", 0640), 0);
-    assert_true(import_reject_file_trim("rows", 3)); /* A line that was cut is none. */
+    assert_true(trim("rows", 3)); /* A line that was cut is none. */
     has("1\ta\n2\tc\n");
     assert_int_equal(stat("rows", &status), 0);
     assert_int_equal(status.st_mode & 0777u, 0640);
     make_link("rows", "link");
-    assert_true(import_reject_file_trim("link", 1));
+    assert_true(trim("link", 1));
     has("1\ta\n");
     write_row("link", "4\te\n");
     has("1\ta\n4\te\n");
-    assert_true(import_reject_file_trim("link", 0));
+    assert_true(trim("link", 0));
     has("");
     assert_int_equal(lstat("link", &status), 0);
     assert_true(S_ISLNK(status.st_mode));
@@ -104,15 +145,15 @@ static void streams(void **state)
     make_link("link", "second");
     const char *const paths[] = {name, of_process, "link", "second"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-        assert_true(import_reject_file_trim(paths[i], 0));
-        assert_true(import_reject_file_trim(paths[i], 1));
+        assert_true(trim(paths[i], 0));
+        assert_true(trim(paths[i], 1));
         has("a line of somebody else\n");
     }
     assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0); /* A stream is not taken from others. */
     write_row("second", "1\ta\n");
     has("a line of somebody else\n1\ta\n");
     (void)close(fd);
-    assert_true(import_reject_file_trim("/dev/null", 0));
+    assert_true(trim("/dev/null", 0));
     write_row("/dev/null", "1\ta\n");
 }
 
@@ -126,11 +167,11 @@ static void standard_error(void **state)
     int fd = open("rows", O_WRONLY); /* As a shell's 2>rows, which does not append. */
     assert_true(kept >= 0 && fd >= 0 && dup2(fd, STDERR_FILENO) == STDERR_FILENO);
     (void)fprintf(stderr, "before\n");
-    cut = !import_reject_file_trim("/dev/stderr", 0);
-    cut_by_name = !import_reject_file_trim("rows", 0);
-    FILE *file = import_reject_file_open("/dev/stderr");
-    if (file != NULL) {
-        second = fputs("1\ta\n", file) >= 0 && fclose(file) == 0;
+    cut = !trim("/dev/stderr", 0);
+    cut_by_name = !trim("rows", 0);
+    struct import_reject_file file = {.path = "/dev/stderr"};
+    if (import_reject_file_begin(&file) && import_reject_file_open(&file)) {
+        second = fputs("1\ta\n", file.file) >= 0 && import_reject_file_end(&file);
         (void)fprintf(stderr, "behind\n");
     }
     (void)dup2(kept, STDERR_FILENO);
@@ -142,44 +183,160 @@ static void standard_error(void **state)
     has("before\n1\ta\nbehind\n");
 }
 
+/* All that belongs to the file stays, when no row that stays is behind one that goes. */
+static void in_place(void **state)
+{
+    struct stat before, now;
+    (void)state;
+    make("1\ta\n3\tc\n2\tb\n9\td\n");
+    make_file("rows.new", "a file of somebody else\n");
+    assert_int_equal(link("rows", "second name"), 0);
+    assert_int_equal(stat("rows", &before), 0);
+    assert_true(trim("rows", 3));
+    has("1\ta\n3\tc\n2\tb\n");
+    assert_true(trim("rows", 3));
+    has("1\ta\n3\tc\n2\tb\n");
+    assert_int_equal(stat("rows", &now), 0);
+    assert_int_equal(now.st_ino, before.st_ino);
+    assert_true(trim("rows", 2)); /* Row 3 goes from between others, by a new file. */
+    has("1\ta\n2\tb\n");
+    assert_int_equal(unlink("second name"), 0);
+    assert_int_equal(stat("rows.new", &now), 0);
+    assert_int_equal(now.st_size, strlen("a file of somebody else\n"));
+    assert_int_equal(unlink("rows.new"), 0);
+}
+
+/* A new file that has taken the place is locked like the one before. */
+static void still_locked(void **state)
+{
+    struct import_reject_file file = {.path = "rows"};
+    (void)state;
+    make("1\ta\n9\td\n2\tb\n");
+    assert_true(import_reject_file_begin(&file));
+    assert_true(import_reject_file_trim(&file, 3));
+    assert_false(trim("rows", 0));
+    assert_int_equal(errno, EWOULDBLOCK);
+    assert_true(import_reject_file_open(&file));
+    assert_true(fputs("3\tc\n", file.file) >= 0);
+    assert_true(import_reject_file_end(&file));
+    has("1\ta\n2\tb\n3\tc\n");
+}
+
 static void another_import(void **state)
 {
+    struct import_reject_file file = {.path = "rows"};
     (void)state;
     make("1\ta\n2\tb\n");
-    FILE *file = import_reject_file_open("rows");
-    assert_non_null(file);
+    assert_true(import_reject_file_begin(&file)); /* It has no row of its own yet. */
     for (uint64_t mark = 0; mark < 2; mark++) {
         errno = 0;
-        assert_false(import_reject_file_trim("rows", mark));
+        assert_false(trim("rows", mark));
         assert_int_equal(errno, EWOULDBLOCK);
     }
-    errno = 0;
-    assert_null(import_reject_file_open("rows"));
-    assert_int_equal(errno, EWOULDBLOCK);
     has("1\ta\n2\tb\n");
-    fclose(file);
-    assert_true(import_reject_file_trim("rows", 1));
+    assert_true(import_reject_file_end(&file));
+    assert_true(trim("rows", 1));
+    has("1\ta\n");
+}
+
+/* Another import has made it, with rows, since this one began without it. */
+static void made_meanwhile(void **state)
+{
+    struct import_reject_file file = {.path = "rows"};
+    (void)state;
+    (void)unlink("rows");
+    assert_true(import_reject_file_begin(&file));
+    write_row("rows", "1\ta\n");
+    assert_true(import_reject_file_trim(&file, 0));
+    assert_false(import_reject_file_open(&file));
+    assert_int_equal(errno, EEXIST);
+    has("1\ta\n");
+    assert_int_equal(truncate("rows", 0), 0);
+    assert_true(import_reject_file_open(&file));
+    assert_false(trim("rows", 0));
+    assert_true(import_reject_file_end(&file));
+}
+
+/* The file that was locked has lost its name, and another one has it. */
+static void replaced(void **state)
+{
+    struct import_reject_file file = {.path = "rows"};
+    (void)state;
+    make("1\ta\n9\tb\n2\tc\n");
+    assert_true(import_reject_file_begin(&file));
+    assert_int_equal(unlink("rows"), 0);
+    make("5\tof another import\n6\tthe same\n4\tthe same\n");
+    assert_true(import_reject_file_trim(&file, 5));
+    has("5\tof another import\n6\tthe same\n4\tthe same\n");
+    assert_false(import_reject_file_open(&file));
+    assert_int_equal(errno, EEXIST);
+    assert_true(import_reject_file_end(&file));
+}
+
+/* What is locked is the file that has the name then. */
+static void replaced_before_lock(void **state)
+{
+    (void)state;
+    make("1\ta\n");
+    make_file("new", "2\tb\n");
+    replacement = "new";
+    write_row("rows", "3\tc\n");
+    has("2\tb\n3\tc\n");
+}
+
+/* A name survives a loss of power. */
+static void synced_names(void **state)
+{
+    (void)state;
+    (void)unlink("rows");
+    directories = 0;
+    write_row("rows", "1\ta\n");
+    assert_int_equal(directories, 1);
+    write_row("rows", "9\tb\n");
+    assert_true(trim("rows", 3));
+    assert_int_equal(directories, 1); /* It has kept its name. */
+    make("9\tb\n2\tc\n");
+    assert_true(trim("rows", 3));
+    assert_int_equal(directories, 2);
+}
+
+/* A link that leads to no file yet: it is made there. */
+static void link_to_nothing(void **state)
+{
+    (void)state;
+    (void)unlink("rows");
+    make_link("rows", "link");
+    write_row("link", "1\ta\n");
     has("1\ta\n");
 }
 
 static void failures(void **state)
 {
+    struct import_reject_file file = {.path = "nowhere/rows"};
     (void)state;
-    make("1\ta\n2\tb\n");
-    assert_int_equal(mkdir("rows.new", 0700), 0);
-    assert_false(import_reject_file_trim("rows", 1));
-    assert_int_equal(errno, EISDIR);
-    has("1\ta\n2\tb\n");
-    assert_int_equal(rmdir("rows.new"), 0);
-    assert_null(import_reject_file_open("nowhere/rows"));
+    assert_true(import_reject_file_begin(&file));
+    assert_false(import_reject_file_open(&file));
     assert_int_equal(errno, ENOENT);
+    file.path = "rows/rows";
+    make("");
+    assert_false(import_reject_file_begin(&file));
+    assert_int_equal(errno, ENOTDIR);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trimmed),        cmocka_unit_test(streams),
-        cmocka_unit_test(standard_error), cmocka_unit_test(another_import),
+        cmocka_unit_test(trimmed),
+        cmocka_unit_test(streams),
+        cmocka_unit_test(standard_error),
+        cmocka_unit_test(in_place),
+        cmocka_unit_test(still_locked),
+        cmocka_unit_test(another_import),
+        cmocka_unit_test(made_meanwhile),
+        cmocka_unit_test(replaced),
+        cmocka_unit_test(replaced_before_lock),
+        cmocka_unit_test(synced_names),
+        cmocka_unit_test(link_to_nothing),
         cmocka_unit_test(failures),
     };
     return cmocka_run_group_tests(tests, make_box, remove_box);
