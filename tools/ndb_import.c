@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/import.h"
@@ -255,6 +256,52 @@ static void check_names(const struct argp_state *state, int first)
     }
 }
 
+/* Would the import write over its input, which has the path's place in the file system? */
+static void check_kept(const struct argp_state *state, int first, const char *path)
+{
+    struct stat kept, input;
+
+    /* Nothing goes of what a device or pipe has. */
+    if (stat(path, &kept) != 0 || !S_ISREG(kept.st_mode)) return;
+    for (int i = first; i < state->argc; i++) {
+        const char *name = state->argv[i];
+        bool there =
+            strcmp(name, "-") == 0 ? fstat(STDIN_FILENO, &input) == 0 : stat(name, &input) == 0;
+        if (!there || input.st_ino != kept.st_ino || input.st_dev != kept.st_dev) continue;
+        argp_error(state,
+                   "%s is to be imported, and is the same file as %s, which the import writes: "
+                   "give it another --state-dir or --rejects-file",
+                   name, path);
+    }
+}
+
+/* The name of what is kept of a file; what comes from standard input is named like its table. */
+static void kept_name(const struct import_settings *import, const char *path, char *name,
+                      size_t size)
+{
+    base_name(path, name, size);
+    if (strcmp(path, "-") == 0 && import->table != NULL)
+        (void)snprintf(name, size, "%s", import->table);
+}
+
+/* No input may be the reject, state or statistics file of this run, also of another input. */
+static void check_inputs(const struct import_settings *import, const struct argp_state *state,
+                         int first)
+{
+    char name[200];
+    char path[PATH_SIZE];
+
+    for (int i = first; i < state->argc; i++) {
+        kept_name(import, state->argv[i], name, sizeof(name));
+        (void)snprintf(path, sizeof(path), "%s/%s.rej", import->state_dir, name);
+        check_kept(state, first, import->rejects != NULL ? import->rejects : path);
+        (void)snprintf(path, sizeof(path), "%s/%s.map", import->state_dir, name);
+        check_kept(state, first, path);
+        (void)snprintf(path, sizeof(path), "%s/%s.stt", import->state_dir, name);
+        if (import->stats) check_kept(state, first, path);
+    }
+}
+
 static uint64_t rejects_max(const char *argument, struct argp_state *state)
 {
     if (!isdigit((unsigned char)argument[0]))
@@ -277,6 +324,7 @@ static void check_arguments(const struct settings *settings, struct argp_state *
     if ((import->table != NULL || import->rejects != NULL) && state->argc - state->next > 2)
         argp_error(state, "--table and --rejects-file are for one file");
     check_names(state, settings->first + 1);
+    check_inputs(import, state, settings->first + 1);
 }
 
 static error_t read_option(int key, char *argument, struct argp_state *state)
@@ -424,9 +472,8 @@ static int import_file(struct import_settings *import, const char *database, con
     struct import_totals totals;
     struct csv_format options_format = import->format;
 
-    base_name(path, name, sizeof(name));
+    kept_name(import, path, name, sizeof(name));
     (void)snprintf(table, sizeof(table), "%s", import->table != NULL ? import->table : name);
-    if (strcmp(path, "-") == 0) (void)snprintf(name, sizeof(name), "%s", table);
     (void)snprintf(table_name, sizeof(table_name), "%s/%s", database, table);
     (void)snprintf(rejects, sizeof(rejects), "%s/%s.rej", import->state_dir, name);
     complete_format(import, path);

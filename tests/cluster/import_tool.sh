@@ -277,6 +277,36 @@ rm -f "$BOX"/state/*
 want 2 "$BIN/ndb_import" --rejects="$BOX/small.rej" test "$BOX/small.csv"
 want_text err 'rejects is the number of rows that may be rejected.*--rejects-file names the file'
 
+say "an input that is a file which the import writes is refused"
+want 0 "$BIN/ndb_delete_all" -d test small
+mkdir "$BOX/self"
+not_written() { # FILE KEPT OPTION...: the import of FILE would write over it as KEPT.
+    printf '71,"x",1\nnone,"y",2\n' >"$BOX/self/$1"
+    [ "$1" = "$2" ] || ln -f "$BOX/self/$1" "$BOX/self/$2"
+    want 2 "$BIN/ndb_import" --state-dir="$BOX/self" --input-type=csv "${@:3}" test "$BOX/self/$1"
+    want_text err "self/$1 is to be imported, and is the same file as .*/self/$2, which the import writes: give it another"
+    [ "$(cat "$BOX/self/$1")" = $'71,"x",1\nnone,"y",2' ] || fail "$1 has become $(cat "$BOX/self/$1")"
+    rm -f "$BOX"/self/*
+}
+not_written small.rej small.rej
+not_written small.map small.map
+not_written small.stt small.stt --stats
+not_written small.csv other.rej --rejects-file="$BOX/self/other.rej"
+not_written small.csv small.map
+not_written small.csv small.rej --rejects=5 --resume
+printf '71,"x",1\nnone,"y",2\n' >"$BOX/self/small.rej"
+want 2 "$BIN/ndb_import" --state-dir="$BOX/self" --input-type=csv --table=small test - <"$BOX/self/small.rej"
+want_text err '^ndb_import: - is to be imported, and is the same file as .*/self/small\.rej,'
+want 2 "$BIN/ndb_import" --state-dir="$BOX/self" --input-type=csv test "$BOX/self/small.rej" "$BOX/big.csv"
+echo 'small' >"$BOX/self/big.csv" # The reject file of one input is the other one.
+ln -f "$BOX/self/small.rej" "$BOX/self/big.rej"
+want 2 "$BIN/ndb_import" --state-dir="$BOX/self" test "$BOX/self/big.csv" "$BOX/self/small.rej"
+has_rows small 0
+mv "$BOX/self/small.rej" "$BOX/self/small.stt" # Without --stats it is a file like others.
+import 0 --rejects=1 --input-type=csv test "$BOX/self/small.stt"
+has_rows small 1
+import 0 --rejects-file=/dev/null --table=small test /dev/null
+
 say "a file of the name that a new state has"
 echo 'a file of somebody else' >"$BOX/state/small.map.new"
 import 1 test "$BOX/small.csv"
