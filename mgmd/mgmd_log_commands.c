@@ -8,6 +8,7 @@
 #include "mgmd/mgmd_commands.h"
 #include "mgmd/mgmd_session.h"
 #include "signals/event_log.h"
+#include "values/errors.h"
 
 void mgmd_get_info_clusterlog(struct mgmd_session *session)
 {
@@ -83,7 +84,7 @@ void mgmd_set_cluster_loglevel(struct mgmd_session *session)
         return;
     }
     if (node != 0 && config_node(mgmd->config, (uint32_t)node) == NULL) {
-        mgmd_reply_wrong_node(session, (uint32_t)node, 5066);
+        mgmd_reply_wrong_node(session, (uint32_t)node, ERR_MGM_NO_SUCH_NODE);
         return;
     }
     for (uint32_t id = 1; id <= CONFIG_NODES_MAX; id++) {
@@ -110,7 +111,7 @@ void mgmd_set_loglevel(struct mgmd_session *session)
         return;
     }
     if (node != 0 && !mgmd_is_data_node(mgmd, (uint32_t)node)) {
-        mgmd_reply_wrong_node(session, (uint32_t)node, 5002);
+        mgmd_reply_wrong_node(session, (uint32_t)node, ERR_MGM_NOT_DATA_NODE);
         return;
     }
     struct set_loglevel_ord ord = {.category = (uint32_t)category, .level = (uint32_t)level};
@@ -122,9 +123,10 @@ void mgmd_set_loglevel(struct mgmd_session *session)
     mgm_link_flush(mgmd->link);
     if (sent == 0) {
         if (node != 0)
-            mgmd_reply_wrong_node(session, (uint32_t)node, 5000);
+            mgmd_reply_wrong_node(session, (uint32_t)node, ERR_MGM_NO_CONTACT);
         else
-            mgmd_reply_error(session, 5030, "%s", ndb_mgm_error_message(5030));
+            mgmd_reply_error(session, ERR_MGM_NO_DATA_NODES, "%s",
+                             ndb_mgm_error_message(ERR_MGM_NO_DATA_NODES));
         return;
     }
     mgmd_reply_ok(session);

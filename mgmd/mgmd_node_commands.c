@@ -11,6 +11,7 @@
 #include "mgmd/mgmd_session.h"
 #include "signals/event_log.h"
 #include "signals/event_report.h"
+#include "values/errors.h"
 
 void mgmd_reply_nodeid(struct mgmd_session *session, uint32_t id, const char *name)
 {
@@ -162,7 +163,7 @@ void mgmd_get_connection_parameter(struct mgmd_session *session)
     const struct config_section *node =
         node1 < 1 ? NULL : config_node(mgmd->config, (uint32_t)node1);
     if (node == NULL || config_section_kind(node) != CONFIG_NDBD) {
-        mgmd_reply_error(session, 5002, "node1 is needed: a data node");
+        mgmd_reply_error(session, ERR_MGM_NOT_DATA_NODE, "node1 is needed: a data node");
         return;
     }
     uint32_t port = (uint32_t)config_get_u64(node, CFG_NDBD_ServerPort);

@@ -10,6 +10,7 @@
 #include "mgmd/mgmd_config.h"
 #include "mgmd/mgmd_session.h"
 #include "signals/management.h"
+#include "values/errors.h"
 
 bool mgmd_is_data_node(const struct mgmd *mgmd, uint32_t id)
 {
@@ -67,11 +68,11 @@ bool mgmd_read_nodes(struct mgmd_session *session, bool all, bool linked_only,
             continue;
         }
         if (!mgmd_is_data_node(mgmd, id)) {
-            mgmd_reply_wrong_node(session, id, 5002);
+            mgmd_reply_wrong_node(session, id, ERR_MGM_NOT_DATA_NODE);
             return false;
         }
         if (linked_only && !mgmd->nodes[id].linked) {
-            mgmd_reply_wrong_node(session, id, 5000);
+            mgmd_reply_wrong_node(session, id, ERR_MGM_NO_CONTACT);
             return false;
         }
         node_mask_add(nodes, id);
@@ -83,9 +84,11 @@ bool mgmd_read_nodes(struct mgmd_session *session, bool all, bool linked_only,
 static void refuse(struct mgmd_session *session, bool self)
 {
     if (self)
-        mgmd_reply_wrong_node(session, mgmd_session_owner(session)->own_node, 5002);
+        mgmd_reply_wrong_node(session, mgmd_session_owner(session)->own_node,
+                              ERR_MGM_NOT_DATA_NODE);
     else
-        mgmd_reply_error(session, 5030, "%s", ndb_mgm_error_message(5030));
+        mgmd_reply_error(session, ERR_MGM_NO_DATA_NODES, "%s",
+                         ndb_mgm_error_message(ERR_MGM_NO_DATA_NODES));
 }
 
 static bool flag(struct mgmd_session *session, const char *name)
@@ -151,7 +154,7 @@ static bool may_restart(struct mgmd_session *session, const struct node_mask *no
         return false;
     }
     if (!whole && mgmd_single_user(mgmd) != 0) {
-        mgmd_reply_error(session, 5063,
+        mgmd_reply_error(session, ERR_MGM_STARTING,
                          "Cannot restart nodes in single user mode: nobody comes back before EXIT "
                          "SINGLE USER MODE");
         return false;
@@ -169,34 +172,38 @@ static bool may_end(struct mgmd_session *session, const struct node_mask *nodes,
     uint32_t count = node_mask_count(nodes);
 
     if (self && restart) {
-        mgmd_reply_error(session, 5002,
+        mgmd_reply_error(session, ERR_MGM_NOT_DATA_NODE,
                          "Node %u: a management server is stopped and started by hand",
                          mgmd->own_node);
         return false;
     }
     if (restart && !may_restart(session, nodes, whole, flags)) return false;
     if (count == 0 && !self && restart) {
-        mgmd_reply_error(session, 5030, "%s", ndb_mgm_error_message(5030));
+        mgmd_reply_error(session, ERR_MGM_NO_DATA_NODES, "%s",
+                         ndb_mgm_error_message(ERR_MGM_NO_DATA_NODES));
         return false;
     }
     uint32_t last = (flags & STOP_INITIAL) != 0 && !force ? last_copy(mgmd, nodes) : 0;
     if (count > 1 && !whole && !force) {
         uint32_t gone = group_gone(mgmd, nodes);
         if ((flags & STOP_ABORT) == 0) {
-            mgmd_reply_error(session, 5031, "%s", ndb_mgm_error_message(5031));
+            mgmd_reply_error(session, ERR_MGM_NEEDS_ABORT, "%s",
+                             ndb_mgm_error_message(ERR_MGM_NEEDS_ABORT));
             return false;
         }
         if (gone != 0 && last == 0) {
             mgmd_reply_error(
-                session, 5028,
+                session, ERR_MGM_WOULD_STOP_CLUSTER,
                 "Node %u: %s: with the others that are named all started nodes of node "
                 "group %u would be gone. Take fewer, or all nodes (ALL)",
-                gone, ndb_mgm_error_message(5028), mgmd->nodes[gone].nodegroup);
+                gone, ndb_mgm_error_message(ERR_MGM_WOULD_STOP_CLUSTER),
+                mgmd->nodes[gone].nodegroup);
             return false;
         }
     }
     if (last == 0) return true;
-    mgmd_reply_error(session, 5064, "Node %u: %s", last, ndb_mgm_error_message(5064));
+    mgmd_reply_error(session, ERR_MGM_LAST_COPY, "Node %u: %s", last,
+                     ndb_mgm_error_message(ERR_MGM_LAST_COPY));
     return false;
 }
 
@@ -296,8 +303,9 @@ void mgmd_order_start(struct mgmd_session *session)
         const char *host = config_get_text(config_node(mgmd->config, id), CFG_NDBD_HostName);
         if (mgmd->nodes[id].linked) continue;
         if (!command_is_all(session)) {
-            mgmd_reply_error(session, 5000, "Node %u: %s: start ndbmtd --ndb-nodeid=%u on %s", id,
-                             ndb_mgm_error_message(5000), id, host[0] != '\0' ? host : "its host");
+            mgmd_reply_error(
+                session, ERR_MGM_NO_CONTACT, "Node %u: %s: start ndbmtd --ndb-nodeid=%u on %s", id,
+                ndb_mgm_error_message(ERR_MGM_NO_CONTACT), id, host[0] != '\0' ? host : "its host");
             return;
         }
         node_mask_remove(&nodes, id);
@@ -313,7 +321,7 @@ void mgmd_order_start(struct mgmd_session *session)
     }
     mgm_link_flush(mgmd->link);
     if (started == 0) {
-        mgmd_reply_error(session, 5063, "No node is waiting to be started");
+        mgmd_reply_error(session, ERR_MGM_STARTING, "No node is waiting to be started");
         return;
     }
     mgmd_reply_begin(session, "Ok");
@@ -349,11 +357,12 @@ void mgmd_order_single_user(struct mgmd_session *session)
     }
     const struct config_section *node = enter ? config_node(mgmd->config, (uint32_t)id) : NULL;
     if (enter && (node == NULL || config_section_kind(node) != CONFIG_API)) {
-        mgmd_reply_wrong_node(session, (uint32_t)id, 5062);
+        mgmd_reply_wrong_node(session, (uint32_t)id, ERR_MGM_NOT_API);
         return;
     }
     if (mgmd_president(mgmd) == 0) {
-        mgmd_reply_error(session, 5030, "%s", ndb_mgm_error_message(5030));
+        mgmd_reply_error(session, ERR_MGM_NO_DATA_NODES, "%s",
+                         ndb_mgm_error_message(ERR_MGM_NO_DATA_NODES));
         return;
     }
     struct mgmd_request *request = mgmd_request_new(session, MGMD_ANSWER_MS);
@@ -375,7 +384,7 @@ void mgmd_take_single_user(struct mgmd *mgmd, uint32_t node, const struct signal
     node_mask_remove(&request->waiting, node);
     if (sig->gsn == GSN_SINGLE_USER_CONF)
         request->done = 1;
-    else if (SIG_PAYLOAD(sig, single_user_ref)->error != 5005) /* ERR_MGM_SEND: it does not lead. */
+    else if (SIG_PAYLOAD(sig, single_user_ref)->error != ERR_MGM_SEND) /* Else it does not lead. */
         mgmd_request_error(request, node, SIG_PAYLOAD(sig, single_user_ref)->error);
     mgmd_request_finish(mgmd, request);
 }

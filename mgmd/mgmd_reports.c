@@ -13,6 +13,7 @@
 #include "signals/event_text.h"
 #include "signals/node_report.h"
 #include "signals/redo.h"
+#include "values/errors.h"
 
 /* Asks data nodes with a request that consists of sender_data alone. */
 static void order_report(struct mgmd_session *session, enum mgmd_request_kind kind, uint32_t gsn)
@@ -23,7 +24,7 @@ static void order_report(struct mgmd_session *session, enum mgmd_request_kind ki
 
     if (!mgmd_read_nodes(session, false, false, &nodes, &self)) return;
     if (self) {
-        mgmd_reply_wrong_node(session, mgmd->own_node, 5002);
+        mgmd_reply_wrong_node(session, mgmd->own_node, ERR_MGM_NOT_DATA_NODE);
         return;
     }
     struct mgmd_request *request = mgmd_request_new(session, MGMD_ANSWER_MS);
@@ -34,7 +35,7 @@ static void order_report(struct mgmd_session *session, enum mgmd_request_kind ki
         node_mask_add(&request->waiting, id);
         if (mgm_link_send(mgmd->link, id, BLOCK_CMVMI, gsn, PRIO_B, &request->id, 1) == 0) continue;
         node_mask_remove(&request->waiting, id);
-        mgmd_request_error(request, id, 5000);
+        mgmd_request_error(request, id, ERR_MGM_NO_CONTACT);
     }
     mgmd_request_go(session);
 }
@@ -69,7 +70,7 @@ static void take_memory(struct mgmd *mgmd, uint32_t node, const struct signal *s
     uint32_t groups = conf->groups;
     if (sig->section_count != 1 || groups > NDB_MGM_GROUPS_MAX ||
         sig->section[0].size < 5 * groups + 2) {
-        mgmd_request_error(request, node, 5005);
+        mgmd_request_error(request, node, ERR_MGM_SEND);
         mgmd_request_finish(mgmd, request);
         return;
     }
@@ -124,7 +125,7 @@ static void take_disk(struct mgmd *mgmd, uint32_t node, const struct signal *sig
     if (parts > NDB_MGM_LOG_PARTS_MAX ||
         (parts > 0 &&
          (sig->section_count != 1 || sig->section[0].size < (size_t)parts * DISK_REPORT_WORDS))) {
-        mgmd_request_error(request, node, 5005);
+        mgmd_request_error(request, node, ERR_MGM_SEND);
         mgmd_request_finish(mgmd, request);
         return;
     }
@@ -167,7 +168,7 @@ static void take_threads(struct mgmd *mgmd, uint32_t node, const struct signal *
     if (request == NULL || !node_mask_has(&request->waiting, node)) return;
     node_mask_remove(&request->waiting, node);
     if (conf->threads > THREAD_USES_MAX || words < conf->threads * (sizeof(use) / 4)) {
-        mgmd_request_error(request, node, 5005);
+        mgmd_request_error(request, node, ERR_MGM_SEND);
         mgmd_request_finish(mgmd, request);
         return;
     }

@@ -18,6 +18,7 @@
 #include "mgmd/mgmd_session.h"
 #include "signals/api_reg.h"
 #include "signals/management.h"
+#include "values/errors.h"
 
 struct mgmd_request *mgmd_request_new(struct mgmd_session *session, uint64_t wait_ms)
 {
@@ -31,7 +32,7 @@ struct mgmd_request *mgmd_request_new(struct mgmd_session *session, uint64_t wai
                                          .deadline = uv_now(mgmd->loop) + wait_ms};
         return request;
     }
-    mgmd_reply_error(session, 5005, "too many orders are being executed; retry");
+    mgmd_reply_error(session, ERR_MGM_SEND, "too many orders are being executed; retry");
     return NULL;
 }
 
@@ -73,10 +74,10 @@ void mgmd_request_error(struct mgmd_request *request, uint32_t node, uint32_t er
         request->done++;
         return;
     }
-    if (error == 5005 && node != 0) /* All of them are named: reply_silent(). */
+    if (error == ERR_MGM_SEND && node != 0) /* All of them are named: reply_silent(). */
         mgmd_request_text(request, "%s%u", request->text_size == 0 ? "" : ", ", node);
     if (request->error != 0) return;
-    request->error = error == 0 ? 5005 : error;
+    request->error = error == 0 ? ERR_MGM_SEND : error;
     request->error_node = node;
 }
 
@@ -142,11 +143,11 @@ static void reply_now(struct mgmd_session *session, const struct mgmd_request *r
                              request->node_id);
         return;
     }
-    if (request->error == 5028) {
+    if (request->error == ERR_MGM_WOULD_STOP_CLUSTER) {
         reply_needed(session, request->error_node, request->error);
         return;
     }
-    if (request->error == 5005) {
+    if (request->error == ERR_MGM_SEND) {
         reply_silent(session, request);
         return;
     }
@@ -245,7 +246,7 @@ void mgmd_requests_link_down(struct mgmd *mgmd, uint32_t node)
         node_mask_remove(&request->leaving, node);
         if (request->kind == MGMD_REQUEST_SINGLE) continue; /* The next president is asked. */
         if (is_report(request))
-            mgmd_request_error(request, node, 5000);
+            mgmd_request_error(request, node, ERR_MGM_NO_CONTACT);
         else
             request->done++;
         /* Finished by the next tick: this may run inside a command. */
@@ -268,7 +269,7 @@ static void stop_late(const struct mgmd *mgmd, struct mgmd_request *request, uin
     if (now < request->deadline - MGMD_STOP_MS + accept_ms) return;
     for (uint32_t id = node_mask_next(&request->waiting, 0); id != 0;
          id = node_mask_next(&request->waiting, id))
-        mgmd_request_error(request, id, 5005);
+        mgmd_request_error(request, id, ERR_MGM_SEND);
     request->waiting = (struct node_mask){{0}};
 }
 
@@ -279,7 +280,7 @@ static void report_late(const struct mgmd *mgmd, struct mgmd_request *request)
          id = node_mask_next(&request->waiting, id)) {
         if (!mgmd_node_hangs(mgmd, id)) continue;
         node_mask_remove(&request->waiting, id);
-        mgmd_request_error(request, id, 5005);
+        mgmd_request_error(request, id, ERR_MGM_SEND);
     }
 }
 
@@ -297,10 +298,12 @@ void mgmd_requests_tick(struct mgmd *mgmd)
             request->waiting = (struct node_mask){{0}};
         } else if (now >= request->deadline) {
             for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
-                if (node_mask_has(&request->waiting, id)) mgmd_request_error(request, id, 5005);
-                if (node_mask_has(&request->leaving, id)) mgmd_request_error(request, id, 5025);
+                if (node_mask_has(&request->waiting, id))
+                    mgmd_request_error(request, id, ERR_MGM_SEND);
+                if (node_mask_has(&request->leaving, id))
+                    mgmd_request_error(request, id, ERR_MGM_STOP_NOT_ENDING);
             }
-            if (request->kind == MGMD_REQUEST_SINGLE) mgmd_request_error(request, 0, 5005);
+            if (request->kind == MGMD_REQUEST_SINGLE) mgmd_request_error(request, 0, ERR_MGM_SEND);
             request->waiting = (struct node_mask){{0}};
             request->leaving = (struct node_mask){{0}};
         } else if (request->kind == MGMD_REQUEST_SINGLE && request->done == 0 &&

@@ -21,6 +21,7 @@
 #include "mgmd/mgmd.h"
 #include "mgmd/mgmd_commands.h"
 #include "mgmd/mgmd_session.h"
+#include "values/errors.h"
 
 #define SNIFF_BYTES 4u
 
@@ -182,7 +183,7 @@ void mgmd_reply_error(struct mgmd_session *session, int code, const char *format
 
 void mgmd_reply_wrong_node(struct mgmd_session *session, uint32_t id, int code)
 {
-    int error = config_node(session->mgmd->config, id) != NULL ? code : 5066;
+    int error = config_node(session->mgmd->config, id) != NULL ? code : ERR_MGM_NO_SUCH_NODE;
     mgmd_reply_error(session, error, "Node %u: %s", id, ndb_mgm_error_message(error));
 }
 

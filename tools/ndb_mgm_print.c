@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#define NO_ANSWER 5005 /* A node's error: it is there, and does not answer. */
+#include "values/errors.h"
 
 static bool connected(const struct ndb_mgm_node_state *node)
 {
@@ -148,7 +148,7 @@ static unsigned percent(uint64_t used, uint64_t total)
 /* Why a node has not answered. */
 static void print_node_error(FILE *out, uint32_t node, uint32_t error)
 {
-    if (error == NO_ANSWER)
+    if (error == ERR_MGM_SEND)
         (void)fprintf(out, "Node %u does not answer\n", node);
     else
         (void)fprintf(out, "Node %u: %s\n", node, ndb_mgm_error_message((int)error));

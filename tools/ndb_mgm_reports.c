@@ -9,9 +9,7 @@
 #include "tools/ndb_mgm_print.h"
 #include "tools/ndb_mgm_tell.h"
 #include "tools/ndb_mgm_wait.h"
-
-#define NO_CONTACT 5000u /* A node's error: it is down. */
-#define NO_ANSWER  5005  /* It does not answer. */
+#include "values/errors.h"
 
 uint32_t console_find_nodes(const struct console *console, bool linked, uint32_t *nodes)
 {
@@ -50,7 +48,7 @@ static void wait_for_answers(const struct console *console, const struct console
  * not an error; one that is there and does not answer is. */
 static int report_error(const struct console_command *command, uint32_t error)
 {
-    return command->all && error == NO_CONTACT ? 0 : (int)error;
+    return command->all && error == ERR_MGM_NO_CONTACT ? 0 : (int)error;
 }
 
 int console_show(struct console *console)
@@ -163,7 +161,7 @@ static int name_silent(struct console *console, const uint32_t *nodes, uint32_t 
             told = events[at].source_node == nodes[i];
         if (told) continue;
         (void)fprintf(console_error_out(console), "Node %u does not answer\n", nodes[i]);
-        rc = NO_ANSWER;
+        rc = ERR_MGM_SEND;
     }
     return rc;
 }

@@ -78,6 +78,10 @@ for pool in $(grep -rohE '^    struct pool [a-z_]+;' blocks | sed -E 's/.* ([a-z
     [ "$members" -eq "$listed" ] || law "$listed of $members pools called $pool stand in their block's table of pools"
 done
 
+# The management server and its console write the names of errors, not their numbers.
+while read -r place; do law "an error has a name in include/ndb/errors.def: $place"; done < <(
+    grep -nE '\b50[0-9]{2}\b' mgmd/*.[ch] tools/ndb_mgm*.[ch] | grep -vE '#define [A-Z_]+_MS ')
+
 # REQ, CONF, REF: a request has its confirmation.
 for request in $(grep -ohE '^GSN\([0-9]+, [A-Z_0-9]+REQ, .*, REQ\)' signals/gsn.def | sed -E 's/^GSN\([0-9]+, ([A-Z_0-9]+)REQ,.*/\1/'); do
     grep -qE "^GSN\([0-9]+, ${request}CONF," signals/gsn.def || law "${request}REQ has no ${request}CONF"
