@@ -12,6 +12,7 @@
 #include "mgmd/mgmd.h"
 #include "mgmd/mgmd_config.h"
 #include "mgmd/mgmd_peers.h"
+#include "mgmd/mgmd_session.h"
 
 struct cluster_config *mgmd_read_config(const char *file)
 {
@@ -65,6 +66,19 @@ static int refuse_start(struct mgmd *mgmd, const char *format, ...)
     return -1;
 }
 
+/* The server listens with this configuration, which it is going to use, before it keeps anything of
+ * it: one that does not get its port has changed nothing, least of all the files of the server that
+ * has it. 0, or -1 with messages. */
+static int take_port(struct mgmd *mgmd, const struct cluster_config *config)
+{
+    char why[400];
+
+    if (mgmd_listen(mgmd, config, why, sizeof(why)) == 0) return 0;
+    (void)fprintf(stderr, "ndb_mgmd: %s\n", why);
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR, "The server stops: %s", why);
+    return -1;
+}
+
 /* Does the operator say another id than that of the kept configurations, and may not? */
 static bool other_cluster_wanted(const struct mgmd *mgmd, const struct cluster_config *cached)
 {
@@ -89,7 +103,8 @@ static int choose(struct mgmd *mgmd, struct cluster_config *file, struct cluster
     }
     if (mgmd->options.initial) {
         mgmd->anew = true;
-        int rc = mgmd_config_adopt(mgmd, file, cached, 1);
+        int rc = take_port(mgmd, file);
+        if (rc == 0) rc = mgmd_config_adopt(mgmd, file, cached, 1);
         if (rc == 0)
             cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
                                "--initial: cached configurations removed, %s becomes generation 1",
@@ -107,10 +122,13 @@ static int choose(struct mgmd *mgmd, struct cluster_config *file, struct cluster
         return 0;
     }
     uint32_t generation = mgmd_kept_next(mgmd, cached);
-    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
-                       "%s has changed and becomes generation %u (%s)", mgmd->options.config_file,
-                       generation, what);
-    int rc = mgmd_config_adopt(mgmd, file, cached, generation);
+    int rc = take_port(mgmd, file);
+    if (rc == 0) {
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                           "%s has changed and becomes generation %u (%s)",
+                           mgmd->options.config_file, generation, what);
+        rc = mgmd_config_adopt(mgmd, file, cached, generation);
+    }
     config_free(cached);
     mgmd->config = file;
     return rc;
@@ -180,6 +198,7 @@ static int first_start(struct mgmd *mgmd, struct cluster_config *file)
             "start with their files under another one. Bring a file back, or start another "
             "management server first; with --initial the data nodes are asked for it",
             mgmd->config_dir);
+    if (take_port(mgmd, file) != 0) return -1;
     mgmd->anew = true;
     config_set_generation(file, 1);
     mgmd_identity_give(mgmd, file, NULL);
@@ -232,7 +251,6 @@ static int join_servers(struct mgmd *mgmd, const struct cluster_config *file,
                 "runs (%s). Start with its file; to change it, run ndb_mgmd --reload at node %u",
                 mgmd->options.config_file, config_generation(theirs), from, what,
                 config_section_node(config_next_node(theirs, 0, CONFIG_MGMD)));
-        if (theirs_fresh && mgmd_identity_begin(mgmd, theirs) != 0) return -1;
     } else if (config_generation(theirs) == config_generation(cached) &&
                !config_equal(theirs, cached, what, sizeof(what))) {
         if (theirs_fresh && !fresh) return 1;
@@ -242,6 +260,8 @@ static int join_servers(struct mgmd *mgmd, const struct cluster_config *file,
                             config_generation(theirs), from, what);
     }
     if (!newer && config_generation(theirs) < config_generation(cached)) return 1;
+    if (take_port(mgmd, theirs) != 0) return -1;
+    if (first && theirs_fresh && mgmd_identity_begin(mgmd, theirs) != 0) return -1;
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
                        "Generation %u is taken from management server %u",
                        config_generation(theirs), from);
@@ -351,6 +371,7 @@ int mgmd_config_start(struct mgmd *mgmd)
 {
     int rc = choose_config(mgmd);
 
+    if (rc == 0) rc = take_port(mgmd, mgmd->config);
     if (rc == 0) mgmd->fresh = mgmd_identity_fresh(mgmd, mgmd->config);
     if (mgmd->fresh && mgmd->options.cluster_id != 0) mgmd_identity_confirm(mgmd);
     return rc;

@@ -253,14 +253,16 @@ static int listen_on(struct mgmd *mgmd, const char *host, struct addresses *addr
     return 0;
 }
 
-int mgmd_listen(struct mgmd *mgmd, char *why, size_t size)
+int mgmd_listen(struct mgmd *mgmd, const struct cluster_config *config, char *why, size_t size)
 {
+    const struct config_section *own = config_node(config, mgmd->own_node);
     const char *option = mgmd->options.bind_address;
-    const char *host =
-        config_get_text(config_node(mgmd->config, mgmd->own_node), CFG_MGMD_HostName);
+    const char *host = config_get_text(own, CFG_MGMD_HostName);
     struct addresses addresses = {.count = 0};
     int rc;
 
+    if (mgmd->listeners > 0) return 0;
+    mgmd->port = (uint16_t)config_get_u64(own, CFG_MGMD_PortNumber);
     if (option != NULL) {
         rc = numeric(option, mgmd->port, &addresses.at[0]);
         if (rc == 0) rc = listen_at(mgmd, &addresses.at[0]);

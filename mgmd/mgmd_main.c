@@ -245,19 +245,10 @@ static void on_tick(uv_timer_t *timer)
 static int start(struct mgmd *mgmd)
 {
     static const int numbers[] = {SIGTERM, SIGINT};
-    char why[400];
 
-    mgmd->port =
-        (uint16_t)config_get_u64(config_node(mgmd->config, mgmd->own_node), CFG_MGMD_PortNumber);
-    (void)signal(SIGPIPE, SIG_IGN);
     mgmd_nodes_start(mgmd);
     mgmd_ports_load(mgmd);
     mgmd_sessions_limit(mgmd);
-    if (mgmd_listen(mgmd, why, sizeof(why)) != 0) {
-        (void)fprintf(stderr, "ndb_mgmd: %s\n", why);
-        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR, "The server stops: %s", why);
-        return -1;
-    }
     mgmd->link = mgm_link_start(mgmd);
     if (mgmd->link == NULL || write_pid(mgmd) != 0) return -1;
     (void)uv_timer_init(mgmd->loop, &mgmd->timer);
@@ -300,6 +291,7 @@ static int run(struct mgmd *mgmd, int report)
     uv_loop_t loop;
     char path[1200];
 
+    (void)signal(SIGPIPE, SIG_IGN); /* A console or client that has gone ends nobody. */
     (void)uv_loop_init(&loop);
     mgmd->loop = &loop;
     int rc = mgmd_config_start(mgmd);

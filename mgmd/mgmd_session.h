@@ -23,12 +23,14 @@
 #define MGMD_UNREAD_MS       30000u /* A session that takes nothing for so long is cut off. */
 #define MGMD_CROWD_TOLD_MS   60000u
 
+struct cluster_config;
 struct mgmd;
 struct mgmd_session;
 
 /* ---- mgmd_listen.c ---- */
-/* Begins to listen where the own section or --bind-address says. 0, or libuv's error. */
-int mgmd_listen(struct mgmd *mgmd, char *why, size_t size);
+/* Begins to listen where the own section of `config` or --bind-address says, unless the server
+ * listens already. 0, or -1 with the reason. */
+int mgmd_listen(struct mgmd *mgmd, const struct cluster_config *config, char *why, size_t size);
 void mgmd_listen_close(struct mgmd *mgmd);
 
 /* ---- mgmd_session.c ---- */

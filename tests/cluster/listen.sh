@@ -80,3 +80,34 @@ want_text mgm.out 'HostName no-such-host\.invalid cannot be looked up: .*; corre
 start_mgm --ndb-nodeid=49 --bind-address=somewhere
 ended "$MGM_PID" && fail "an address that is none is taken"
 want_text mgm.out 'cannot be used: invalid argument'
+
+say "a port that another one has: who comes second changes nothing, neither files of his own nor those of the first one"
+kept() { (cd "$1" && find . -name 'ndb_49_*' ! -name '*.log' -exec sha256sum {} + | sort); }
+printf '[ndbd default]\nNoOfReplicas=1\n[ndb_mgmd]\nNodeId=49\nHostName=127.0.0.1\nPortNumber=%s\nDataDir=%s\n[ndbd]\nHostName=127.0.0.1\n[api]\n' \
+    "$(free_port)" "$BOX/mgm" >"$BOX/config.ini"
+: >"$BOX/mgm.out"
+start_mgm --ndb-nodeid=49 --initial
+wait_text mgm.out 'listens on port'
+first=$MGM_PID
+before=$(kept "$BOX/mgm")
+[ -n "$before" ] || fail "the first server keeps nothing"
+refused() { # WHAT OPTION...
+    local what=$1
+    shift
+    want 1 "$BIN/ndb_mgmd" -f "$BOX/second.ini" --ndb-nodeid=49 --nodaemon "$@"
+    want_text err '^ndb_mgmd: port [0-9]+ cannot be used: address already in use$'
+    [ "$(kept "$BOX/mgm")" = "$before" ] || fail "$what: the files of the server that runs have changed: $(ls -l "$BOX/mgm")"
+}
+mkdir "$BOX/second"
+sed "s|^DataDir=.*|DataDir=$BOX/second|" "$BOX/config.ini" >"$BOX/second.ini"
+refused "a first start" --config-dir="$BOX/second"
+left=$(cd "$BOX/second" && echo *)
+[ "$left" = ndb_49_cluster.log ] || fail "besides its log it has left: $left"
+want_text second/ndb_49_cluster.log 'ERROR .* The server stops: port [0-9]+ cannot be used'
+cp "$BOX/config.ini" "$BOX/second.ini"
+refused "the same server once more" --config-dir="$BOX/mgm"
+refused "--initial" --config-dir="$BOX/mgm" --initial
+sed -i 's/^NoOfReplicas=1/&\nDataMemory=64M/' "$BOX/second.ini"
+refused "a changed file" --config-dir="$BOX/mgm"
+kill "$first"
+ended "$first" || fail "the first server ends with exit code $?"
