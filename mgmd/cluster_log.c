@@ -5,13 +5,14 @@
  *
  * A file that would grow beyond its limit is renamed to .1, .1 to .2 and so on; what is no regular
  * file (/dev/stderr) is left where it is. A line equal to the one before it within three seconds is
- * counted, not written. A write that fails is dropped: the log must never stop the server; the loss
- * is told when writing works again.
+ * counted, not written. A write that fails, or would have to wait for a reader, is dropped: the log
+ * must never stop the server; the loss is told when writing works again.
  */
 #include "mgmd/cluster_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,11 +26,12 @@
 #define FOLD_SECONDS 3
 
 struct log_file {
-    FILE *out;
+    int fd; /* -1: it is not open. */
     char path[2300];
     uint64_t size;
     uint64_t max_size;
     uint32_t max_files;
+    bool console;  /* It is the standard output, and has no path. */
     bool regular;  /* It is a regular file, so it is rotated. */
     bool cut;      /* The last line of the file is not whole. */
     uint64_t lost; /* Lines that were lost since the file has told of some. */
@@ -38,7 +40,8 @@ struct log_file {
 struct cluster_log {
     uint32_t file_count;
     struct log_file files[LOG_TARGETS_MAX];
-    bool console;
+    struct log_file console;
+    bool echo; /* The console gets the lines, too. */
     bool syslog;
     bool enabled[NDB_MGM_SEVERITIES];
     char last_text[LOG_TEXT_MAX + 1];
@@ -72,15 +75,9 @@ static int open_file(struct log_file *file)
     struct stat status;
 
     /* A FIFO that nobody reads is an error, and a full one loses lines: nobody waits for it. */
-    int fd = open(file->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-
-    file->out = fd < 0 ? NULL : fdopen(fd, "a");
-    if (fd < 0) return -1;
-    if (file->out == NULL) {
-        (void)close(fd);
-        return -1;
-    }
-    file->regular = fstat(fileno(file->out), &status) == 0 && S_ISREG(status.st_mode);
+    file->fd = open(file->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (file->fd < 0) return -1;
+    file->regular = fstat(file->fd, &status) == 0 && S_ISREG(status.st_mode);
     file->size = file->regular ? (uint64_t)status.st_size : 0;
     return 0;
 }
@@ -97,9 +94,10 @@ struct cluster_log *cluster_log_open(const struct log_destination *destination,
     }
     for (uint32_t i = 0; i < NDB_MGM_SEVERITIES; i++)
         log->enabled[i] = i != NDB_MGM_SEVERITY_DEBUG;
+    log->console = (struct log_file){.fd = -1, .console = true};
     for (uint32_t i = 0; i < destination->count; i++) {
         const struct log_target *target = &destination->targets[i];
-        if (target->kind == LOG_TARGET_CONSOLE) log->console = true;
+        if (target->kind == LOG_TARGET_CONSOLE) log->echo = true;
         if (target->kind == LOG_TARGET_SYSLOG) {
             log->syslog = true;
             openlog("MgmtSrvr", LOG_NDELAY, facility_number(target->facility));
@@ -128,11 +126,15 @@ struct cluster_log *cluster_log_open(const struct log_destination *destination,
     return log;
 }
 
-/* All of a line, or it is lost, and the next one begins on its own. */
-static bool put_line(struct log_file *file, const char *line, size_t length)
+static void close_file(struct log_file *file)
 {
-    int fd = fileno(file->out);
+    if (file->fd >= 0) (void)close(file->fd);
+    file->fd = -1;
+}
 
+/* All of a line, or it is lost, and the next one begins on its own. */
+static bool put_line(struct log_file *file, int fd, const char *line, size_t length)
+{
     if (file->cut && write(fd, "\n", 1) != 1) return false;
     file->cut = false;
     ssize_t put = write(fd, line, length);
@@ -140,6 +142,32 @@ static bool put_line(struct log_file *file, const char *line, size_t length)
     file->cut = put > 0;
     return false;
 }
+
+/* ---- the console ---- */
+
+/* Nobody may read what a terminal, a pipe or a socket gets: a line that would have to wait is lost.
+ * The standard output itself may be shared with others, who expect it to wait: it is opened once
+ * more. That is done for each line, because a server in the background gets another one, and must
+ * not hold the former. What cannot be opened, as a socket, is asked whether there is room. A
+ * regular file never waits, and others write it by the same descriptor, which knows where it ends.
+ */
+static bool write_console(struct log_file *console, const char *line, size_t length)
+{
+    struct pollfd room = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    struct stat status;
+
+    if (fstat(STDOUT_FILENO, &status) != 0) return false;
+    if (S_ISREG(status.st_mode)) return put_line(console, STDOUT_FILENO, line, length);
+    int fd = open("/proc/self/fd/1", O_WRONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0 &&
+               put_line(console, STDOUT_FILENO, line, length);
+    bool whole = put_line(console, fd, line, length);
+    (void)close(fd);
+    return whole;
+}
+
+/* ---- files ---- */
 
 static size_t make_line(char *line, size_t size, enum ndb_mgm_severity severity, uint32_t node,
                         const char *text)
@@ -181,7 +209,7 @@ static void rotate(struct log_file *file)
     char text[200];
     char line[300];
 
-    if (file->out != NULL) (void)fclose(file->out);
+    close_file(file);
     if (access(file->path, F_OK) == 0) shift_kept(file); /* Else somebody has moved it away. */
     (void)snprintf(to, sizeof(to), "%s.1", file->path);
     int error = rename(file->path, to) == 0 || errno == ENOENT ? 0 : errno;
@@ -190,15 +218,17 @@ static void rotate(struct log_file *file)
     (void)snprintf(text, sizeof(text), "this log grows beyond its limit: it cannot be renamed: %s",
                    strerror(error));
     file->size = 0; /* The next try comes after as much again. */
-    (void)put_line(file, line, make_line(line, sizeof(line), NDB_MGM_SEVERITY_WARNING, 0, text));
+    (void)put_line(file, file->fd, line,
+                   make_line(line, sizeof(line), NDB_MGM_SEVERITY_WARNING, 0, text));
 }
 
 static bool write_file(struct log_file *file, const char *line, size_t length)
 {
-    if (file->out == NULL && open_file(file) != 0) return false;
+    if (file->console) return write_console(file, line, length);
+    if (file->fd < 0 && open_file(file) != 0) return false;
     if (file->regular && file->size > 0 && file->size + length > file->max_size) rotate(file);
-    if (file->out == NULL) return false; /* The next line tries again. */
-    if (!put_line(file, line, length)) return false;
+    if (file->fd < 0) return false; /* The next line tries again. */
+    if (!put_line(file, file->fd, line, length)) return false;
     file->size += length;
     return true;
 }
@@ -216,6 +246,14 @@ static void tell_lost(struct log_file *file)
         file->lost = 0;
 }
 
+static void write_and_tell(struct log_file *file, const char *line, size_t length)
+{
+    if (write_file(file, line, length))
+        tell_lost(file);
+    else
+        file->lost++;
+}
+
 static void write_line(struct cluster_log *log, enum ndb_mgm_severity severity, uint32_t node,
                        const char *text)
 {
@@ -224,16 +262,9 @@ static void write_line(struct cluster_log *log, enum ndb_mgm_severity severity, 
     char line[LOG_TEXT_MAX + 100];
     size_t length = make_line(line, sizeof(line), severity, node, text);
 
-    for (uint32_t i = 0; i < log->file_count; i++) {
-        if (write_file(&log->files[i], line, length))
-            tell_lost(&log->files[i]);
-        else
-            log->files[i].lost++;
-    }
-    if (log->console) {
-        (void)fputs(line, stdout);
-        (void)fflush(stdout);
-    }
+    for (uint32_t i = 0; i < log->file_count; i++)
+        write_and_tell(&log->files[i], line, length);
+    if (log->echo) write_and_tell(&log->console, line, length);
     if (log->syslog) {
         if (node != 0)
             syslog(syslog_levels[severity], "Node %u: %s", node, text);
@@ -319,16 +350,15 @@ bool cluster_log_enabled(const struct cluster_log *log, enum ndb_mgm_severity se
 
 void cluster_log_echo(struct cluster_log *log, bool echo)
 {
-    log->console = echo;
+    log->echo = echo;
 }
 
 void cluster_log_close(struct cluster_log *log)
 {
     if (log == NULL) return;
     write_repeats(log);
-    for (uint32_t i = 0; i < log->file_count; i++) {
-        if (log->files[i].out != NULL) (void)fclose(log->files[i].out);
-    }
+    for (uint32_t i = 0; i < log->file_count; i++)
+        close_file(&log->files[i]);
     if (log->syslog) closelog();
     free(log);
 }

@@ -6,11 +6,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -267,6 +270,149 @@ static void a_device_is_not_renamed(void **state)
     assert_int_equal(readlink(place->path, target, sizeof(target)), strlen("/dev/null"));
 }
 
+#define LONG_LINES 300u
+
+/* Lines of 900 bytes and more: together more than anything holds that nobody reads. */
+static void write_long_lines(struct cluster_log *log, uint32_t count)
+{
+    char filling[900];
+
+    memset(filling, '-', sizeof(filling));
+    for (uint32_t i = 0; i < count; i++)
+        cluster_log_printf(log, NDB_MGM_SEVERITY_INFO, "line %u %.*s end", i, (int)sizeof(filling),
+                           filling);
+}
+
+/* Takes what has come: without waiting, once there is anything. */
+static void read_out(int fd, char *text, size_t size)
+{
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+    size_t used = strlen(text);
+    ssize_t got;
+
+    (void)poll(&readable, 1, 100);
+    while (used < size - 1 && (got = read(fd, text + used, size - 1 - used)) > 0)
+        used += (size_t)got;
+    text[used] = '\0';
+}
+
+/* The sum of what the log says that it has lost. */
+static uint32_t lost_in(const char *text)
+{
+    uint32_t sum = 0;
+
+    for (const char *at = text; (at = strstr(at, " lines of this log were lost")) != NULL; at++) {
+        const char *number = at;
+        while (number > text && number[-1] >= '0' && number[-1] <= '9')
+            number--;
+        sum += (uint32_t)strtoul(number, NULL, 10);
+    }
+    return sum;
+}
+
+/* Nobody reads: the lines that find room are there, the others are counted, and told of when the
+ * reader goes on. A server that waited would be ended by the alarm. */
+static void lines_wait_for_nobody(struct cluster_log *log, int reader)
+{
+    static char text[LONG_LINES * 1100];
+    uint32_t again = 0;
+
+    text[0] = '\0';
+    assert_int_equal(fcntl(reader, F_SETFL, O_NONBLOCK), 0);
+    (void)alarm(60);
+    write_long_lines(log, LONG_LINES);
+    do {
+        read_out(reader, text, sizeof(text));
+        cluster_log_printf(log, NDB_MGM_SEVERITY_INFO, "again %u.", again++);
+        read_out(reader, text, sizeof(text));
+    } while (lost_in(text) == 0);
+    (void)alarm(0);
+    uint32_t there = count_of(text, "- end") + count_of(text, " -- again ");
+    assert_in_range(there, 2, LONG_LINES);
+    /* A line that a terminal has cut may lack its end alone. */
+    assert_in_range(there + lost_in(text), LONG_LINES + again, LONG_LINES + again + 1);
+    assert_int_equal(count_of(text, " lines of this log were lost"), 1);
+}
+
+/* The standard output is this one while the log is written. */
+static void check_console(struct place *place, int reader, int writer)
+{
+    place->destination.targets[0].kind = LOG_TARGET_CONSOLE;
+    int before = dup(STDOUT_FILENO);
+    assert_true(before >= 0);
+    assert_int_equal(fflush(stdout), 0);
+    assert_int_equal(dup2(writer, STDOUT_FILENO), STDOUT_FILENO);
+    int flags = fcntl(STDOUT_FILENO, F_GETFL);
+    struct cluster_log *log = open_log(place);
+    lines_wait_for_nobody(log, reader);
+    cluster_log_close(log);
+    assert_int_equal(fcntl(STDOUT_FILENO, F_GETFL), flags); /* Others write there, too. */
+    assert_int_equal(dup2(before, STDOUT_FILENO), STDOUT_FILENO);
+    assert_int_equal(close(before), 0);
+    assert_int_equal(close(writer), 0);
+    assert_int_equal(close(reader), 0);
+}
+
+static void a_pipe_as_console_stops_nobody(void **state)
+{
+    int ends[2];
+
+    assert_int_equal(pipe(ends), 0);
+    check_console(*state, ends[0], ends[1]);
+}
+
+static void a_socket_as_console_stops_nobody(void **state)
+{
+    int ends[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    check_console(*state, ends[0], ends[1]);
+}
+
+static void a_terminal_as_console_stops_nobody(void **state)
+{
+    int reader = posix_openpt(O_RDWR | O_NOCTTY);
+
+    if (reader < 0 || grantpt(reader) != 0 || unlockpt(reader) != 0) skip();
+    int writer = open(ptsname(reader), O_RDWR | O_NOCTTY);
+    assert_true(writer >= 0);
+    check_console(*state, reader, writer);
+}
+
+static void a_fifo_that_is_full_stops_nobody(void **state)
+{
+    struct place *place = *state;
+
+    assert_int_equal(mkfifo(place->path, 0600), 0);
+    int reader = open(place->path, O_RDONLY | O_NONBLOCK);
+    assert_true(reader >= 0);
+    struct cluster_log *log = open_log(place);
+    lines_wait_for_nobody(log, reader);
+    cluster_log_close(log);
+    assert_int_equal(close(reader), 0);
+}
+
+/* Whoever has read the console has gone: the lines are lost, and nothing else happens. */
+static void a_console_that_has_gone_ends_nobody(void **state)
+{
+    struct place *place = *state;
+    int ends[2];
+
+    assert_int_equal(pipe(ends), 0);
+    (void)signal(SIGPIPE, SIG_IGN); /* As the server does. */
+    place->destination.targets[0].kind = LOG_TARGET_CONSOLE;
+    int before = dup(STDOUT_FILENO);
+    assert_int_equal(fflush(stdout), 0);
+    assert_int_equal(dup2(ends[1], STDOUT_FILENO), STDOUT_FILENO);
+    assert_int_equal(close(ends[0]), 0);
+    struct cluster_log *log = open_log(place);
+    write_lines(log, 3);
+    cluster_log_close(log);
+    assert_int_equal(dup2(before, STDOUT_FILENO), STDOUT_FILENO);
+    assert_int_equal(close(before), 0);
+    assert_int_equal(close(ends[1]), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,7 +424,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(files_that_cannot_be_opened_push_none_out, setup, teardown),
         cmocka_unit_test_setup_teardown(kept_files_are_not_pushed_out_by_none, setup, teardown),
         cmocka_unit_test_setup_teardown(a_fifo_without_a_reader_is_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_device_is_not_renamed, setup, teardown)};
+        cmocka_unit_test_setup_teardown(a_device_is_not_renamed, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_pipe_as_console_stops_nobody, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_socket_as_console_stops_nobody, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_terminal_as_console_stops_nobody, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_fifo_that_is_full_stops_nobody, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_console_that_has_gone_ends_nobody, setup, teardown)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
