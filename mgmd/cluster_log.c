@@ -4,14 +4,17 @@
  *   2026-01-31 12:00:00 [MgmtSrvr] INFO     -- Node 1: Start phase 1 completed (initial start)
  *
  * A file that would grow beyond its limit is renamed to .1, .1 to .2 and so on; what is no regular
- * file (/dev/stderr) is left where it is. A line equal to the one before it within three seconds is
- * counted, not written. A write that fails, or would have to wait for a reader, is dropped: the log
- * must never stop the server; the loss is told when writing works again.
+ * file, or has the name of a descriptor (/dev/stderr), is left where it is. The name may be a
+ * symbolic link: the file that it leads to is renamed, where it lies, and the link stays. A line
+ * equal to the one before it within three seconds is counted, not written. A write that fails, or
+ * would have to wait for a reader, is dropped: the log must never stop the server; the loss is told
+ * when writing works again.
  */
 #include "mgmd/cluster_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,7 +35,7 @@ struct log_file {
     uint64_t max_size;
     uint32_t max_files;
     bool console;  /* It is the standard output, and has no path. */
-    bool regular;  /* It is a regular file, so it is rotated. */
+    bool regular;  /* It is a regular file with a name of its own, so it is rotated. */
     bool cut;      /* The last line of the file is not whole. */
     uint64_t lost; /* Lines that were lost since the file has told of some. */
 };
@@ -70,6 +73,22 @@ static int facility_number(const char *name)
     return LOG_USER;
 }
 
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Is it the name of a descriptor, or a link to one? It leads to the same file when another one has
+ * the file's name. */
+static bool names_descriptor(const char *path)
+{
+    char target[PATH_MAX] = "";
+
+    if (readlink(path, target, sizeof(target) - 1) < 0) target[0] = '\0';
+    return begins(path, "/proc/") || begins(target, "/proc/") || begins(path, "/dev/std") ||
+           begins(target, "/dev/std") || begins(path, "/dev/fd/") || begins(target, "/dev/fd/");
+}
+
 static int open_file(struct log_file *file)
 {
     struct stat status;
@@ -77,7 +96,8 @@ static int open_file(struct log_file *file)
     /* A FIFO that nobody reads is an error, and a full one loses lines: nobody waits for it. */
     file->fd = open(file->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (file->fd < 0) return -1;
-    file->regular = fstat(file->fd, &status) == 0 && S_ISREG(status.st_mode);
+    file->regular =
+        fstat(file->fd, &status) == 0 && S_ISREG(status.st_mode) && !names_descriptor(file->path);
     file->size = file->regular ? (uint64_t)status.st_size : 0;
     return 0;
 }
@@ -186,33 +206,44 @@ static size_t make_line(char *line, size_t size, enum ndb_mgm_severity severity,
 
 /* Frees the name with .1. What is behind a gap stays: a log that cannot be renamed leaves one, and
  * would push all kept files out by and by. */
-static void shift_kept(const struct log_file *file)
+static void shift_kept(const char *path, uint32_t max_files)
 {
-    char from[2400];
-    char to[2400];
+    char from[PATH_MAX + 16];
+    char to[PATH_MAX + 16];
     uint32_t gap = 0;
 
     do {
-        (void)snprintf(to, sizeof(to), "%s.%u", file->path, ++gap);
-    } while (gap < file->max_files && access(to, F_OK) == 0);
+        (void)snprintf(to, sizeof(to), "%s.%u", path, ++gap);
+    } while (gap < max_files && access(to, F_OK) == 0);
     for (uint32_t i = gap; i > 1; i--) {
-        (void)snprintf(from, sizeof(from), "%s.%u", file->path, i - 1);
-        (void)snprintf(to, sizeof(to), "%s.%u", file->path, i);
+        (void)snprintf(from, sizeof(from), "%s.%u", path, i - 1);
+        (void)snprintf(to, sizeof(to), "%s.%u", path, i);
         (void)rename(from, to);
     }
+}
+
+/* Renames the file that the name leads to now. A link is followed: it stays what it is, and the
+ * kept files are beside the file, on its disk. 0, or an errno; a file that somebody has moved away
+ * needs nothing. */
+static int keep_file(const struct log_file *file)
+{
+    char path[PATH_MAX];
+    char to[PATH_MAX + 16];
+
+    if (realpath(file->path, path) == NULL) return errno == ENOENT ? 0 : errno;
+    shift_kept(path, file->max_files);
+    (void)snprintf(to, sizeof(to), "%s.1", path);
+    return rename(path, to) == 0 || errno == ENOENT ? 0 : errno;
 }
 
 /* Makes room for new lines under the file's name. */
 static void rotate(struct log_file *file)
 {
-    char to[2400];
     char text[200];
     char line[300];
 
     close_file(file);
-    if (access(file->path, F_OK) == 0) shift_kept(file); /* Else somebody has moved it away. */
-    (void)snprintf(to, sizeof(to), "%s.1", file->path);
-    int error = rename(file->path, to) == 0 || errno == ENOENT ? 0 : errno;
+    int error = keep_file(file);
     if (error == 0) file->cut = false;
     if (open_file(file) != 0 || error == 0) return;
     (void)snprintf(text, sizeof(text), "this log grows beyond its limit: it cannot be renamed: %s",

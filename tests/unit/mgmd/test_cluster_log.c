@@ -270,6 +270,61 @@ static void a_device_is_not_renamed(void **state)
     assert_int_equal(readlink(place->path, target, sizeof(target)), strlen("/dev/null"));
 }
 
+/* The file is kept where it lies, and the link goes on to lead there, also when somebody has moved
+ * the file away. */
+static void a_link_stays_and_its_file_is_kept(void **state)
+{
+    struct place *place = *state;
+    char directory[60];
+    char path[100];
+    char kept[120];
+    char target[100] = "";
+    struct stat status;
+
+    place->destination.targets[0].max_size = 200;
+    (void)snprintf(directory, sizeof(directory), "%s/disk", place->directory);
+    (void)snprintf(path, sizeof(path), "%s/cluster.log", directory);
+    assert_int_equal(mkdir(directory, 0700), 0);
+    assert_int_equal(symlink("disk/cluster.log", place->path), 0);
+    struct cluster_log *log = open_log(place);
+    write_lines(log, 30);
+    assert_non_null(strstr(text_of(path), " -- line 29\n"));
+    assert_int_equal(unlink(path), 0);
+    write_lines(log, 5);
+    cluster_log_close(log);
+    assert_int_equal(readlink(place->path, target, sizeof(target) - 1), strlen("disk/cluster.log"));
+    assert_string_equal(target, "disk/cluster.log");
+    assert_int_not_equal(lstat(path_of(place, ".1"), &status), 0);
+    assert_non_null(strstr(text_of(path), " -- line 4\n"));
+    assert_int_equal(unlink(path), 0);
+    for (uint32_t i = 1; i <= FILES_MAX; i++) {
+        (void)snprintf(kept, sizeof(kept), "%s.%u", path, i);
+        assert_int_equal(unlink(kept), 0);
+    }
+    assert_int_equal(rmdir(directory), 0); /* There is nothing else in it. */
+}
+
+/* Whoever has opened a file for the server goes on to find it by its name. */
+static void a_descriptor_is_not_renamed(void **state)
+{
+    struct place *place = *state;
+    char path[100];
+    char name[40];
+
+    place->destination.targets[0].max_size = 200;
+    (void)snprintf(path, sizeof(path), "%s/output", place->directory);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    (void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+    assert_int_equal(symlink(name, place->path), 0);
+    struct cluster_log *log = open_log(place);
+    write_lines(log, 30);
+    cluster_log_close(log);
+    assert_int_equal(count_of(text_of(path), " -- line "), 30);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(unlink(path), 0);
+}
+
 #define LONG_LINES 300u
 
 /* Lines of 900 bytes and more: together more than anything holds that nobody reads. */
@@ -425,6 +480,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(kept_files_are_not_pushed_out_by_none, setup, teardown),
         cmocka_unit_test_setup_teardown(a_fifo_without_a_reader_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(a_device_is_not_renamed, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_link_stays_and_its_file_is_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_descriptor_is_not_renamed, setup, teardown),
         cmocka_unit_test_setup_teardown(a_pipe_as_console_stops_nobody, setup, teardown),
         cmocka_unit_test_setup_teardown(a_socket_as_console_stops_nobody, setup, teardown),
         cmocka_unit_test_setup_teardown(a_terminal_as_console_stops_nobody, setup, teardown),
