@@ -479,15 +479,13 @@ static int run(struct console *console, const struct console_command *command)
     return run_at_server(console, command);
 }
 
-/* What takes longer than a second is told; at a terminal Ctrl-C ends it. */
+/* What takes longer than a second is told. */
 static int run_and_tell(struct console *console, const struct console_command *command)
 {
-    if (console->terminal) console_interrupts_begin(console->handle);
     console->wait = wait_told_begin("ndb_mgm");
     int rc = run(console, command);
     wait_told_end(console->wait);
     console->wait = NULL;
-    if (console->terminal) console_interrupts_end();
     return rc;
 }
 
@@ -521,6 +519,16 @@ static char *next_command(char **text)
     return command;
 }
 
+/* Ctrl-C came while no command was waiting: between two of them, or too late for the last one. */
+static int drop_rest(struct console *console)
+{
+    (void)fprintf(console_error_out(console),
+                  "Interrupted: the rest of the line is not carried out\n");
+    console_flush(console);
+    console->status = CONSOLE_INTERRUPTED;
+    return CONSOLE_INTERRUPTED;
+}
+
 int console_execute_all(struct console *console, const char *lines)
 {
     char *copy = strdup(lines);
@@ -529,11 +537,13 @@ int console_execute_all(struct console *console, const char *lines)
     int rc = 0;
 
     if (copy == NULL) return NDB_MGM_OUT_OF_MEMORY;
+    if (console->terminal) console_interrupts_begin(console->handle);
     while (!console->quit && (line = next_command(&rest)) != NULL) {
-        int one = console_execute(console, line);
+        int one = console_interrupted() ? drop_rest(console) : console_execute(console, line);
         if (one != 0) rc = one;
         if (one == CONSOLE_INTERRUPTED) break; /* What follows is not wanted either. */
     }
+    if (console->terminal) console_interrupts_end();
     free(copy);
     return rc;
 }

@@ -7,8 +7,9 @@
 
 #include "tools/ndb_mgm_execute.h"
 
-/* From here on the first Ctrl-C ends what the command waits for, and not the console; the second
- * one ends it. A call that waits for the server fails then: its connection is given up. */
+/* From here on, for all commands of a line, the first Ctrl-C ends what a command waits for, and not
+ * the console; the second one ends it. A call that waits for the server fails then: its connection
+ * is given up. */
 void console_interrupts_begin(ndb_mgm_handle_t *handle);
 void console_interrupts_end(void);
 bool console_interrupted(void);

@@ -6,10 +6,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/ndb_mgm_complete.h"
+#include "tools/ndb_mgm_execute.h"
 #include "tools/ndb_mgm_options.h"
 #include "tools/ndb_mgm_parse.h"
 #include "tools/ndb_mgm_print.h"
@@ -772,6 +774,69 @@ static void wrong_command_lines_name_what_is_allowed(void **unused)
     }
 }
 
+/* What a console prints, and Ctrl-C when this was printed: "" = never. */
+struct output {
+    char text[600];
+    const char *interrupt;
+};
+
+static ssize_t take_output(void *cookie, const char *bytes, size_t size)
+{
+    struct output *output = cookie;
+    size_t used = strlen(output->text);
+
+    assert_true(used + size < sizeof(output->text));
+    memcpy(output->text + used, bytes, size);
+    output->text[used + size] = '\0';
+    if (output->interrupt[0] != '\0' && strstr(output->text, output->interrupt) != NULL) {
+        output->interrupt = "";
+        assert_int_equal(raise(SIGINT), 0);
+    }
+    return (ssize_t)size;
+}
+
+/* Carries out a line as at a terminal. */
+static int carry_out(struct console *console, struct output *output, const char *interrupt,
+                     const char *line)
+{
+    cookie_io_functions_t functions = {.write = take_output};
+
+    *output = (struct output){.interrupt = interrupt};
+    *console = (struct console){
+        .handle = ndb_mgm_create_handle(), .terminal = true, .prompt = CONSOLE_PROMPT};
+    console->out = fopencookie(output, "w", functions);
+    assert_non_null(console->out);
+    assert_non_null(console->handle);
+    int rc = console_execute_all(console, line);
+    assert_int_equal(fclose(console->out), 0);
+    ndb_mgm_destroy_handle(console->handle);
+    return rc;
+}
+
+/* The output leaves when a command has ended, and before the next one begins. */
+static void an_interrupt_between_commands_drops_the_rest(void **unused)
+{
+    struct console console;
+    struct output output;
+    struct sigaction now;
+
+    (void)unused;
+    assert_int_equal(carry_out(&console, &output, "", "PROMPT a; PROMPT b"), 0);
+    assert_string_equal(console.prompt, "b");
+    assert_int_equal(carry_out(&console, &output, "to a\n", "PROMPT a; PROMPT b; QUIT"),
+                     CONSOLE_INTERRUPTED);
+    assert_string_equal(console.prompt, "a");
+    assert_false(console.quit);
+    assert_int_equal(console.status, CONSOLE_INTERRUPTED);
+    assert_string_equal(output.text, "Prompt set to a\n"
+                                     "Interrupted: the rest of the line is not carried out\n");
+    /* There is nothing left to drop. */
+    assert_int_equal(carry_out(&console, &output, "to b\n", "PROMPT a; PROMPT b;"), 0);
+    assert_string_equal(output.text, "Prompt set to a\nPrompt set to b\n");
+    assert_int_equal(sigaction(SIGINT, NULL, &now), 0);
+    assert_true(now.sa_handler == SIG_DFL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -792,6 +857,7 @@ int main(void)
         cmocka_unit_test(each_help_topic_exists),
         cmocka_unit_test(command_lines_are_read),
         cmocka_unit_test(wrong_command_lines_name_what_is_allowed),
+        cmocka_unit_test(an_interrupt_between_commands_drops_the_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
