@@ -110,7 +110,9 @@ static const struct {
      "CONNECT  Connect to management server\n\n"
      "CONNECT [<connectstring>]  host[:port][,host[:port]...]; without it the one in use.\n"},
     {"PROMPT",
-     "PROMPT  Set the prompt\n\nPROMPT [<text>]  Without text the default prompt returns.\n"},
+     "PROMPT  Set the prompt\n\n"
+     "PROMPT [<text>]  Without text the default prompt returns. A ; ends the text, as it\n"
+     "                 ends any command: ndb_mgm --prompt=<text> takes one that has a ;\n"},
     {"SLEEP", "SLEEP  Wait\n\nSLEEP <seconds>  Wait so long (0-86400) before the next command.\n"},
     {"QUIT", "QUIT  Quit management client\n\nQUIT, EXIT and BYE do the same.\n"},
     {"EXIT", "EXIT  Leave the client, or single user mode\n\n"

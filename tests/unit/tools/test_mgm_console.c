@@ -837,6 +837,24 @@ static void an_interrupt_between_commands_drops_the_rest(void **unused)
     assert_true(now.sa_handler == SIG_DFL);
 }
 
+/* Each ';' separates. */
+static void a_prompt_ends_with_its_command(void **unused)
+{
+    struct console console;
+    struct console_options options;
+    struct output output;
+
+    (void)unused;
+    assert_int_equal(carry_out(&console, &output, "", "PROMPT a;b"), 1);
+    assert_string_equal(console.prompt, "a");
+    assert_string_equal(output.text, "Prompt set to a\nInvalid command: b\nType HELP for help.\n");
+    assert_int_equal(
+        read_command_line("--prompt=a;b", &console, &options, output.text, sizeof(output.text)), 0);
+    assert_string_equal(console.prompt, "a;b");
+    assert_int_equal(carry_out(&console, &output, "", "HELP PROMPT"), 0);
+    assert_non_null(strstr(output.text, "A ; ends the text"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -858,6 +876,7 @@ int main(void)
         cmocka_unit_test(command_lines_are_read),
         cmocka_unit_test(wrong_command_lines_name_what_is_allowed),
         cmocka_unit_test(an_interrupt_between_commands_drops_the_rest),
+        cmocka_unit_test(a_prompt_ends_with_its_command),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
