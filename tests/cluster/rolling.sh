@@ -44,7 +44,8 @@ mgm 0 '3 START'
 before=$(workers)
 start_bank 0 --strict
 rolling
-rolling_says 0 '^All 4 data nodes have been restarted'
+rolling_says 0 '^Node [1-4] is being restarted \(1 of 4\)$' '^Node [1-4] is being restarted \(4 of 4\)$' \
+    '^Node [1-4] has been restarted in [0-9.]+ s; 1 of 4 \(25%\), about [0-9]+ s for the others$' '^All 4 data nodes have been restarted'
 for pid in $(workers); do [[ " $before " != *" $pid "* ]] || fail "process $pid was not restarted"; done
 mgm 0 '4 STOP'
 rolling
