@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tools/ndb_mgm_execute.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -506,15 +507,47 @@ int console_execute(struct console *console, const char *line)
     return rc;
 }
 
-/* Cuts the next command off the text. A comment is its whole line, with all that it may hold behind
- * semicolons. NULL: nothing is left. */
+/* How long the text in quotes is that begins here; 0 = none does. Quotes are around a word, or what
+ * follows its '=', and the command closes them: an apostrophe alone hides no comment. */
+static size_t quoted_length(const char *command, size_t at, size_t end)
+{
+    if (command[at] != '"' && command[at] != '\'') return 0;
+    if (at > 0 && command[at - 1] != '=' && !isspace((unsigned char)command[at - 1])) return 0;
+    for (size_t i = at + 1; i < end; i++) {
+        if (command[i] == command[at] && (i + 1 == end || isspace((unsigned char)command[i + 1])))
+            return i + 1 - at;
+    }
+    return 0;
+}
+
+/* A command ends at a ';', at the end of its line, or where a comment begins: at a '#' in front of
+ * it or behind a blank, but not in quotes. */
+static size_t command_length(const char *command)
+{
+    size_t end = strcspn(command, ";\n");
+
+    for (size_t i = 0; i < end; i++) {
+        if (command[i] == '#' && (i == 0 || isspace((unsigned char)command[i - 1]))) return i;
+        size_t quoted = quoted_length(command, i, end);
+        if (quoted > 0) i += quoted - 1;
+    }
+    return end;
+}
+
+/* Cuts the next command off the text. A comment is the rest of its line, with all that it may hold
+ * behind semicolons, and is never looked at. NULL: nothing is left. */
 static char *next_command(char **text)
 {
     char *command = *text + strspn(*text, " \t\r\n\v\f;");
 
+    while (*command == '#') {
+        command += strcspn(command, "\n");
+        command += strspn(command, " \t\r\n\v\f;");
+    }
     if (*command == '\0') return NULL;
-    char *end = command + strcspn(command, *command == '#' ? "\n" : ";");
-    *text = *end == '\0' ? end : end + 1;
+    char *end = command + command_length(command);
+    char *next = *end == '#' ? end + strcspn(end, "\n") : end;
+    *text = *next == '\0' ? next : next + 1;
     *end = '\0';
     return command;
 }

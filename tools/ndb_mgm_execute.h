@@ -28,8 +28,10 @@ struct console {
 
 /* Executes one line. 0, or the error's number (also kept in status). */
 int console_execute(struct console *console, const char *line);
-/* Executes "a; b; c": a ';' separates, whatever stands around it. At a terminal Ctrl-C ends what
- * one of them waits for, and drops those that follow, also when it comes between two of them. */
+/* Executes "a; b; c": a ';' separates, whatever stands around it, and so does the end of a line. A
+ * '#' in front of a command, or behind a blank and not in quotes, makes the rest of its line a
+ * comment. At a terminal Ctrl-C ends what one of them waits for, and drops those that follow, also
+ * when it comes between two of them. */
 int console_execute_all(struct console *console, const char *lines);
 /* Connects if needed, and says so. 0, or the error. */
 int console_connect(struct console *console);

@@ -112,7 +112,8 @@ static const struct {
     {"PROMPT",
      "PROMPT  Set the prompt\n\n"
      "PROMPT [<text>]  Without text the default prompt returns. A ; ends the text, as it\n"
-     "                 ends any command: ndb_mgm --prompt=<text> takes one that has a ;\n"},
+     "                 ends any command, and so does a # behind a blank:\n"
+     "                 ndb_mgm --prompt=<text> takes one that has them\n"},
     {"SLEEP", "SLEEP  Wait\n\nSLEEP <seconds>  Wait so long (0-86400) before the next command.\n"},
     {"QUIT", "QUIT  Quit management client\n\nQUIT, EXIT and BYE do the same.\n"},
     {"EXIT", "EXIT  Leave the client, or single user mode\n\n"
@@ -172,7 +173,9 @@ static void print_overview(FILE *out)
     print_list(out, "<topic>", SLOT_TOPIC);
     (void)fprintf(out,
                   "\nTab completes a word, or lists what may follow; Ctrl-C drops the line; the "
-                  "arrow\nkeys bring back earlier ones. A ; at the end may be left out.\n");
+                  "arrow\nkeys bring back earlier ones. A ; separates commands. A # at the "
+                  "beginning of\na command, or behind a blank and not in quotes, makes the rest of "
+                  "its line a\ncomment.\n");
 }
 
 static bool print_topic(FILE *out, const char *topic)

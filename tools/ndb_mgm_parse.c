@@ -417,6 +417,7 @@ int console_parse(const char *line, struct console_command *command, char *why, 
     char separate[LINE_MAX_BYTES + 1];
 
     *command = (struct console_command){.verb = VERB_NONE};
+    if (line[strspn(line, " \t\r\n\v\f")] == '#') return 0; /* However long it is. */
     if (split(&parse, line) != 0) return -1;
     parse.words.line = parse.words.copy;
     memcpy(separate, parse.words.copy, sizeof(separate));
@@ -425,7 +426,7 @@ int console_parse(const char *line, struct console_command *command, char *why, 
         parse.words.at[i] = separate + parse.words.start[i];
         separate[end] = '\0';
     }
-    if (parse.words.count == 0 || parse.words.at[0][0] == '#') return 0;
+    if (parse.words.count == 0) return 0;
     if (is(&parse, 0, "ALL") || isdigit((unsigned char)parse.words.at[0][0]))
         return parse_nodes(&parse);
     return parse_global(&parse);

@@ -176,6 +176,14 @@ want_text out '^Node 1: started'
 want 0 "$BIN/ndb_mgm" -e $'# 1 stop; shutdown\n1 status; # shutdown; 2 stop'
 want_text out '^Node 1: started'
 [ "$(grep -cv '^Connected' "$BOX/out")" -eq 1 ] || fail "a comment of -e is carried out: $(cat "$BOX/out")"
+for text in $'1 status\n# not yet: sleep; help stop' $'1 status # later; help stop\n' $'sleep 0\n1 status\t# help stop; help'; do
+    want 0 "$BIN/ndb_mgm" -e "$text"
+    [ "$(grep -cv '^Connected' "$BOX/out")" -eq 1 ] || fail "a comment of -e is carried out: $(cat "$BOX/out")"
+    want 0 "$BIN/ndb_mgm" < <(printf '%s' "$text")
+    [ "$(grep -cv '^Connected' "$BOX/out")" -eq 1 ] || fail "a comment is carried out: $(cat "$BOX/out")"
+done
+want 0 "$BIN/ndb_mgm" < <(printf '# %0*d' 5000 1; printf ' word%.0s' {1..400})
+[ ! -s "$BOX/out" ] || fail "a long comment is told of: $(cat "$BOX/out")"
 want 0 "$BIN/ndb_mgm" < <(printf 'show\nquit\n')
 want_text out '^id=1	@'
 

@@ -136,13 +136,15 @@ def interrupt(console):
     console.command("sch\u00f6n", "^Invalid command: sch\u00f6n$")
     console.command("SHWO", r"^Invalid command: SHWO\. Did you mean SHOW\?$")
     console.command("a\\b", r"^Invalid command: a\\b$")
+    console.command("SLEEP 0 # later; 1 STOP", r"^SLEEP 0 # later; 1 STOP\nndb_mgm> $")  # Nothing but a comment is left.
 
 
 def kill(console):
     mode = stat.S_IMODE(os.stat(HISTORY).st_mode)
     check(mode == 0o600, f"the history has mode {mode:o}")
     wanted = ["SHOW", "2 STATUS", "all REPORT RedoLog", "2 LOGLEVEL STA", "2 loglevel STARTUP=3", "clusterlog TOGGLE DEBUG",
-              "HELP ROLLING", "2 STATUS", "1 STATUS", "sch\u00f6n", "SHWO", "a\\134b"]
+              "HELP ROLLING", "2 STATUS", "1 STATUS", "sch\u00f6n", "SHWO", "a\\134b",
+              "SLEEP 0 # later; 1 STOP"]
     check(kept() == wanted, f"while the console runs it has kept {kept()}")
     os.kill(console.pid, signal.SIGKILL)
     check(console.wait() == -signal.SIGKILL, "it was not killed")
@@ -153,7 +155,7 @@ def come_back():
     os.chmod(HISTORY, 0o644)
     before = kept()
     console = Console()
-    console.type("\x1b[A")
+    console.type("\x1b[A" * 2)
     console.expect(r"a\\b$")
     console.type("\x1b[A" * 3 + "\r")  # SHWO, sch\u00f6n, 1 STATUS
     console.expect(r"^Node 1: started")

@@ -853,6 +853,62 @@ static void a_prompt_ends_with_its_command(void **unused)
     assert_string_equal(console.prompt, "a;b");
     assert_int_equal(carry_out(&console, &output, "", "HELP PROMPT"), 0);
     assert_non_null(strstr(output.text, "A ; ends the text"));
+    assert_non_null(strstr(output.text, "a # behind a blank"));
+}
+
+/* What a comment holds is never carried out, whatever stands behind a semicolon. */
+static void a_comment_ends_with_its_line(void **unused)
+{
+    static const struct {
+        const char *lines;
+        const char *prompts; /* What is told. */
+    } cases[] = {
+        {"PROMPT a\n# not yet: SLEEP 0; PROMPT x", "Prompt set to a\n"},
+        {"PROMPT a # later; PROMPT x", "Prompt set to a\n"},
+        {"PROMPT a\t#; PROMPT x\nPROMPT b", "Prompt set to a\nPrompt set to b\n"},
+        {"PROMPT a\r\n#; PROMPT x\r\nPROMPT b\r\n", "Prompt set to a\nPrompt set to b\n"},
+        {"PROMPT a\nPROMPT b", "Prompt set to a\nPrompt set to b\n"},
+        {"PROMPT a; # PROMPT x\n;#; PROMPT x", "Prompt set to a\n"},
+        {"#", ""},
+        /* Within a word it is a character like any other. */
+        {"PROMPT a#b; PROMPT c", "Prompt set to a#b\nPrompt set to c\n"},
+        /* Quotes are words, and closed within their command. */
+        {"PROMPT 'a # b' # ; PROMPT x", "Prompt set to 'a # b'\n"},
+        {"PROMPT a=\"b # c\"; PROMPT d", "Prompt set to a=\"b # c\"\nPrompt set to d\n"},
+        {"PROMPT \"a # b; PROMPT x", "Prompt set to \"a\n"},
+        {"PROMPT it's # don't; PROMPT x", "Prompt set to it's\n"},
+        {"PROMPT 'a # don't; PROMPT x", "Prompt set to 'a\n"},
+        {"PROMPT 'a\n# 'b; PROMPT x", "Prompt set to 'a\n"},
+    };
+    struct console console;
+    struct output output;
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(carry_out(&console, &output, "", cases[i].lines), 0);
+        assert_string_equal(output.text, cases[i].prompts);
+    }
+}
+
+/* So long a command is refused; a comment may be. */
+static void a_comment_has_any_length(void **unused)
+{
+    static char line[9000];
+    struct console_command command;
+    struct console console;
+    struct output output;
+    char why[1024];
+
+    (void)unused;
+    size_t used = (size_t)snprintf(line, sizeof(line), "PROMPT a ");
+    while (used < 8000)
+        used += (size_t)snprintf(line + used, sizeof(line) - used, "# PROMPT x; ");
+    assert_int_equal(carry_out(&console, &output, "", line), 0);
+    assert_string_equal(output.text, "Prompt set to a\n");
+    assert_int_equal(carry_out(&console, &output, "", strchr(line, '#')), 0);
+    assert_string_equal(output.text, "");
+    assert_int_equal(console_parse(strchr(line, '#') - 1, &command, why, sizeof(why)), 0);
+    assert_int_equal(command.verb, VERB_NONE);
 }
 
 int main(void)
@@ -877,6 +933,8 @@ int main(void)
         cmocka_unit_test(wrong_command_lines_name_what_is_allowed),
         cmocka_unit_test(an_interrupt_between_commands_drops_the_rest),
         cmocka_unit_test(a_prompt_ends_with_its_command),
+        cmocka_unit_test(a_comment_ends_with_its_line),
+        cmocka_unit_test(a_comment_has_any_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
