@@ -252,13 +252,15 @@ static void read_plain_lines(void)
     (void)fclose(in);
 }
 
-/* Beside, then in its place: a full disk costs no line, nor does another console that reads. */
+/* Beside, then in its place: a full disk costs no line, nor does another console that reads. The
+ * name is nobody else's, so that no other file is written over, and one that was left stops nobody.
+ */
 static void rewrite(void)
 {
-    char beside[sizeof(terminal.path) + 4];
+    char beside[sizeof(terminal.path) + 7];
 
-    (void)snprintf(beside, sizeof(beside), "%s.new", terminal.path);
-    int fd = open(beside, O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    (void)snprintf(beside, sizeof(beside), "%s.XXXXXX", terminal.path);
+    int fd = mkostemp(beside, O_CLOEXEC);
     if (fd < 0) return;
     (void)close(fd);
     if (write_history(beside) != 0 || rename(beside, terminal.path) != 0) (void)unlink(beside);

@@ -168,13 +168,22 @@ def come_back():
 
 
 def shorten():
-    """Of a long history the last 1000 lines are left."""
+    """Of a long history the last 1000 lines are left; whatever else lies beside it stays as it is."""
     with open(HISTORY, "w", encoding="utf-8") as file:
         file.write("_HiStOrY_V2_\n" + "".join(f"SLEEP\\040{i}\n" for i in range(2500)))
+    with open(HISTORY + ".other", "w", encoding="utf-8") as file:
+        file.write("another's")
+    os.symlink(HISTORY + ".other", HISTORY + ".new")
+    beside = sorted(os.listdir(os.path.dirname(HISTORY)))
     console = Console()
     console.type("\x04")
     check(console.wait() == 0, "the end of input ends with another exit code than 0")
     check(kept() == [f"SLEEP {i}" for i in range(1500, 2500)], f"{len(kept())} lines are left, from {kept()[:1]}")
+    with open(HISTORY + ".new", encoding="utf-8") as file:
+        check(file.read() == "another's", "the history has taken another file's place")
+    check(sorted(os.listdir(os.path.dirname(HISTORY))) == beside, "the history leaves a file behind")
+    os.unlink(HISTORY + ".new")
+    os.unlink(HISTORY + ".other")
 
 
 def read_plain():
