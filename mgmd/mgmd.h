@@ -84,3 +84,5 @@ struct mgmd {
 /* ---- mgmd_main.c ---- */
 /* Ends the loop in an orderly way after `delay_ms`. */
 void mgmd_exit(struct mgmd *mgmd, uint64_t delay_ms);
+/* Tells that the server stops, as it has not got its port. */
+void mgmd_no_port(struct mgmd *mgmd, const char *why);

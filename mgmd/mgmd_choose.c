@@ -66,16 +66,16 @@ static int refuse_start(struct mgmd *mgmd, const char *format, ...)
     return -1;
 }
 
-/* The server listens with this configuration, which it is going to use, before it keeps anything of
- * it: one that does not get its port has changed nothing, least of all the files of the server that
- * has it. 0, or -1 with messages. */
+/* The server takes the port of this configuration, which it is going to use, before it keeps
+ * anything of it: one that does not get its port has changed nothing, least of all the files of the
+ * server that has it. The port is opened later: who finds it open takes the server for one that
+ * runs. 0, or -1 with messages. */
 static int take_port(struct mgmd *mgmd, const struct cluster_config *config)
 {
     char why[400];
 
-    if (mgmd_listen(mgmd, config, why, sizeof(why)) == 0) return 0;
-    (void)fprintf(stderr, "ndb_mgmd: %s\n", why);
-    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR, "The server stops: %s", why);
+    if (mgmd_take_port(mgmd, config, why, sizeof(why)) == 0) return 0;
+    mgmd_no_port(mgmd, why);
     return -1;
 }
 

@@ -155,18 +155,22 @@ static int look_up(const char *name, struct addresses *out, char *why, size_t si
     return 0;
 }
 
-static uint32_t port_of(const uv_tcp_t *listener)
+/* 0, or libuv's error: also that of a bind that it has kept for itself, when another one has the
+ * port. */
+static int port_of(const uv_tcp_t *listener, uint16_t *port)
 {
     struct sockaddr_storage address;
     int size = sizeof(address);
+    int rc = uv_tcp_getsockname(listener, (struct sockaddr *)&address, &size);
 
-    if (uv_tcp_getsockname(listener, (struct sockaddr *)&address, &size) != 0) return 0;
-    return ntohs(address.ss_family == AF_INET
-                     ? ((const struct sockaddr_in *)(const void *)&address)->sin_port
-                     : ((const struct sockaddr_in6 *)(const void *)&address)->sin6_port);
+    if (rc != 0) return rc;
+    *port = ntohs(address.ss_family == AF_INET
+                      ? ((const struct sockaddr_in *)(const void *)&address)->sin_port
+                      : ((const struct sockaddr_in6 *)(const void *)&address)->sin6_port);
+    return 0;
 }
 
-/* One more listener. 0, or libuv's error with nothing left of it. */
+/* One more listener, which has its port. 0, or libuv's error with nothing left of it. */
 static int listen_at(struct mgmd *mgmd, const struct sockaddr_storage *address)
 {
     uv_tcp_t *listener = &mgmd->listener[mgmd->listeners];
@@ -175,10 +179,7 @@ static int listen_at(struct mgmd *mgmd, const struct sockaddr_storage *address)
     listener->data = mgmd;
     mgmd->listeners++; /* It is closed with the others in any case. */
     int rc = uv_tcp_bind(listener, (const struct sockaddr *)address, 0);
-    if (rc == 0) rc = uv_listen((uv_stream_t *)listener, BACKLOG, mgmd_session_accept);
-    if (rc != 0) return rc;
-    mgmd->port = (uint16_t)port_of(listener);
-    return 0;
+    return rc == 0 ? port_of(listener, &mgmd->port) : rc;
 }
 
 static int listen_on_all(struct mgmd *mgmd)
@@ -253,7 +254,13 @@ static int listen_on(struct mgmd *mgmd, const char *host, struct addresses *addr
     return 0;
 }
 
-int mgmd_listen(struct mgmd *mgmd, const struct cluster_config *config, char *why, size_t size)
+static int refuse_port(const struct mgmd *mgmd, int error, char *why, size_t size)
+{
+    (void)snprintf(why, size, "port %u cannot be used: %s", mgmd->port, uv_strerror(error));
+    return -1;
+}
+
+int mgmd_take_port(struct mgmd *mgmd, const struct cluster_config *config, char *why, size_t size)
 {
     const struct config_section *own = config_node(config, mgmd->own_node);
     const char *option = mgmd->options.bind_address;
@@ -275,9 +282,21 @@ int mgmd_listen(struct mgmd *mgmd, const struct cluster_config *config, char *wh
     } else {
         rc = listen_on(mgmd, host, &addresses);
     }
-    if (rc != 0)
-        (void)snprintf(why, size, "port %u cannot be used: %s", mgmd->port, uv_strerror(rc));
-    return rc == 0 ? 0 : -1;
+    return rc == 0 ? 0 : refuse_port(mgmd, rc, why, size);
+}
+
+int mgmd_listen(struct mgmd *mgmd, char *why, size_t size)
+{
+    uint16_t port;
+
+    for (uint32_t i = 0; i < mgmd->listeners; i++) {
+        uv_tcp_t *listener = &mgmd->listener[i];
+        if (port_of(listener, &port) != 0 || port != mgmd->port)
+            continue; /* Its address cannot be used. */
+        int rc = uv_listen((uv_stream_t *)listener, BACKLOG, mgmd_session_accept);
+        if (rc != 0) return refuse_port(mgmd, rc, why, size);
+    }
+    return 0;
 }
 
 void mgmd_listen_close(struct mgmd *mgmd)

@@ -242,13 +242,29 @@ static void on_tick(uv_timer_t *timer)
     log_follow(STDOUT_FILENO, path);
 }
 
+void mgmd_no_port(struct mgmd *mgmd, const char *why)
+{
+    (void)fprintf(stderr, "ndb_mgmd: %s\n", why);
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR, "The server stops: %s", why);
+}
+
 static int start(struct mgmd *mgmd)
 {
     static const int numbers[] = {SIGTERM, SIGINT};
+    char why[400];
 
+    for (uint32_t i = 0; i < 2; i++) { /* Who finds the port open may end the server. */
+        (void)uv_signal_init(mgmd->loop, &mgmd->signals[i]);
+        mgmd->signals[i].data = mgmd;
+        (void)uv_signal_start(&mgmd->signals[i], on_signal, numbers[i]);
+    }
     mgmd_nodes_start(mgmd);
     mgmd_ports_load(mgmd);
     mgmd_sessions_limit(mgmd);
+    if (mgmd_listen(mgmd, why, sizeof(why)) != 0) {
+        mgmd_no_port(mgmd, why);
+        return -1;
+    }
     mgmd->link = mgm_link_start(mgmd);
     if (mgmd->link == NULL || write_pid(mgmd) != 0) return -1;
     (void)uv_timer_init(mgmd->loop, &mgmd->timer);
@@ -256,11 +272,6 @@ static int start(struct mgmd *mgmd)
     mgmd->timer.data = mgmd;
     mgmd->exit_timer.data = mgmd;
     (void)uv_timer_start(&mgmd->timer, on_tick, MGMD_TICK_MS, MGMD_TICK_MS);
-    for (uint32_t i = 0; i < 2; i++) {
-        (void)uv_signal_init(mgmd->loop, &mgmd->signals[i]);
-        mgmd->signals[i].data = mgmd;
-        (void)uv_signal_start(&mgmd->signals[i], on_signal, numbers[i]);
-    }
     mgmd_peers_tick(mgmd);
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_INFO,
                        "Management server %s started: node %u, port %u, cluster %s, generation %u",

@@ -111,3 +111,15 @@ sed -i 's/^NoOfReplicas=1/&\nDataMemory=64M/' "$BOX/second.ini"
 refused "a changed file" --config-dir="$BOX/mgm"
 kill "$first"
 ended "$first" || fail "the first server ends with exit code $?"
+
+say "a server that is told to stop as soon as its port is open ends in good order"
+for _ in $(seq 10); do
+    rm -rf "$BOX/mgm"
+    mkdir "$BOX/mgm"
+    PORT=$(sed -n 's/^PortNumber=//p' "$BOX/config.ini")
+    start_mgm --ndb-nodeid=49 --initial
+    until reached 127.0.0.1; do [ -d "/proc/$MGM_PID" ] || die "the server has ended: $(cat "$BOX/mgm.out")"; done
+    kill "$MGM_PID"
+    [ -e "$BOX/mgm/ndb_49_config.bin.1" ] || fail "the port is open, and no configuration is kept"
+    ended "$MGM_PID" || fail "the server ends with exit code $?"
+done
