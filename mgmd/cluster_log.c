@@ -236,6 +236,31 @@ static int keep_file(const struct log_file *file)
     return rename(path, to) == 0 || errno == ENOENT ? 0 : errno;
 }
 
+/* Does a new line go beyond the limit? */
+static bool is_full(const struct log_file *file, size_t length)
+{
+    return file->fd >= 0 && file->regular && file->size > 0 && file->size + length > file->max_size;
+}
+
+/* Has somebody moved the file away? Another one may have its name. */
+static bool is_moved(const struct log_file *file)
+{
+    struct stat ours;
+    struct stat named;
+
+    if (fstat(file->fd, &ours) != 0) return false;
+    if (stat(file->path, &named) != 0) return errno == ENOENT;
+    return ours.st_dev != named.st_dev || ours.st_ino != named.st_ino;
+}
+
+/* The log goes on in the file that has the name now, and makes it where there is none. */
+static void reopen(struct log_file *file)
+{
+    close_file(file);
+    file->cut = false;
+    (void)open_file(file);
+}
+
 /* Makes room for new lines under the file's name. */
 static void rotate(struct log_file *file)
 {
@@ -257,7 +282,8 @@ static bool write_file(struct log_file *file, const char *line, size_t length)
 {
     if (file->console) return write_console(file, line, length);
     if (file->fd < 0 && open_file(file) != 0) return false;
-    if (file->regular && file->size > 0 && file->size + length > file->max_size) rotate(file);
+    if (is_full(file, length) && is_moved(file)) reopen(file);
+    if (is_full(file, length)) rotate(file);
     if (file->fd < 0) return false; /* The next line tries again. */
     if (!put_line(file, file->fd, line, length)) return false;
     file->size += length;

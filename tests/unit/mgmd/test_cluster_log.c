@@ -245,6 +245,41 @@ static void kept_files_are_not_pushed_out_by_none(void **state)
     assert_string_equal(text_of(path_of(place, ".3")), ".3");
 }
 
+/* As logrotate does with "create": the log goes on in the file that has the name now. An empty one
+ * is not kept, one that is full by itself is. */
+static void a_file_in_place_of_a_moved_one_is_not_pushed_out(void **state)
+{
+    struct place *place = *state;
+    struct stat status;
+
+    place->destination.targets[0].max_size = 200;
+    keep(place, ".1");
+    keep(place, ".2");
+    struct cluster_log *log = open_log(place);
+    write_lines(log, 4); /* 180 bytes and more. */
+    assert_int_equal(rename(place->path, path_of(place, ".3")), 0);
+    FILE *file = fopen(place->path, "w");
+    assert_non_null(file);
+    assert_int_equal(fclose(file), 0);
+    write_lines(log, 2);
+    assert_string_equal(text_of(path_of(place, ".1")), ".1");
+    assert_string_equal(text_of(path_of(place, ".2")), ".2");
+    assert_int_equal(count_of(text_of(path_of(place, ".3")), " -- line "), 4);
+    assert_int_equal(count_of(text_of(place->path), " -- line "), 2);
+    write_lines(log, 2);
+    assert_int_equal(unlink(place->path), 0);
+    file = fopen(place->path, "w");
+    assert_non_null(file);
+    assert_int_equal(fprintf(file, "%0200d\n", 1), 201);
+    assert_int_equal(fclose(file), 0);
+    write_lines(log, 1);
+    cluster_log_close(log);
+    assert_int_equal(stat(path_of(place, ".1"), &status), 0);
+    assert_int_equal(status.st_size, 201);
+    assert_string_equal(text_of(path_of(place, ".2")), ".1");
+    assert_int_equal(count_of(text_of(place->path), " -- line "), 1);
+}
+
 /* Nobody waits for a reader. */
 static void a_fifo_without_a_reader_is_refused(void **state)
 {
@@ -478,6 +513,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(files_that_cannot_be_opened_push_none_out, setup, teardown),
         cmocka_unit_test_setup_teardown(kept_files_are_not_pushed_out_by_none, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_file_in_place_of_a_moved_one_is_not_pushed_out, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_fifo_without_a_reader_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(a_device_is_not_renamed, setup, teardown),
         cmocka_unit_test_setup_teardown(a_link_stays_and_its_file_is_kept, setup, teardown),
