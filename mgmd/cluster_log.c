@@ -102,6 +102,31 @@ static int open_file(struct log_file *file)
     return 0;
 }
 
+/* What is there, and what can be done, as far as an error tells it. */
+static void why_not_open(const struct log_file *file, int error, char *why, size_t size)
+{
+    const char *cause = strerror(error);
+    const char *cure = "";
+    struct stat status;
+
+    if (error == ENXIO && stat(file->path, &status) == 0 && S_ISFIFO(status.st_mode)) {
+        cause = "nobody reads this FIFO";
+        cure = "start its reader first, or ";
+    } else if (error == ENXIO && stat(file->path, &status) == 0 && S_ISSOCK(status.st_mode)) {
+        cause = "it is a socket";
+    } else if (error == ENOENT) {
+        cure = "make its directory, or ";
+    } else if (error == EACCES || error == EPERM) {
+        cure = "let this user write there, or ";
+    } else if (error == ENOSPC || error == EDQUOT) {
+        cure = "make room, or ";
+    }
+    (void)snprintf(why, size,
+                   "the cluster log %.200s cannot be opened: %s; %schange DataDir or "
+                   "LogDestination",
+                   file->path, cause, cure);
+}
+
 struct cluster_log *cluster_log_open(const struct log_destination *destination,
                                      const char *directory, uint32_t node, char *why,
                                      size_t why_size)
@@ -133,11 +158,7 @@ struct cluster_log *cluster_log_open(const struct log_destination *destination,
         file->max_size = target->max_size;
         file->max_files = target->max_files;
         if (open_file(file) != 0) {
-            (void)snprintf(why, why_size,
-                           "the cluster log %.200s cannot be opened: %s; %s, or change DataDir or "
-                           "LogDestination",
-                           file->path, errno == ENXIO ? "nobody reads this FIFO" : strerror(errno),
-                           errno == ENXIO ? "start its reader first" : "make its directory");
+            why_not_open(file, errno, why, why_size);
             cluster_log_close(log);
             return NULL;
         }

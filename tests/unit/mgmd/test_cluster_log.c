@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "mgmd/cluster_log.h"
@@ -280,15 +281,43 @@ static void a_file_in_place_of_a_moved_one_is_not_pushed_out(void **state)
     assert_int_equal(count_of(text_of(place->path), " -- line "), 1);
 }
 
+static void refused(const struct place *place, const char *wanted)
+{
+    char why[400];
+
+    assert_null(cluster_log_open(&place->destination, "", 49, why, sizeof(why)));
+    if (strstr(why, wanted) == NULL) fail_msg("no '%s' in: %s", wanted, why);
+}
+
 /* Nobody waits for a reader. */
 static void a_fifo_without_a_reader_is_refused(void **state)
 {
     struct place *place = *state;
-    char why[400];
 
     assert_int_equal(mkfifo(place->path, 0600), 0);
-    assert_null(cluster_log_open(&place->destination, "", 49, why, sizeof(why)));
-    assert_non_null(strstr(why, "cannot be opened: nobody reads this FIFO; start its reader"));
+    refused(place, "cannot be opened: nobody reads this FIFO; start its reader first, or change ");
+}
+
+/* A directory is to be made where there is none, and nowhere else. */
+static void why_a_file_cannot_be_opened_is_told(void **state)
+{
+    struct place *place = *state;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char *name = place->destination.targets[0].filename;
+    size_t size = sizeof(place->destination.targets[0].filename);
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", place->path);
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+    refused(place, "cannot be opened: it is a socket; change DataDir or LogDestination");
+    assert_int_equal(close(listener), 0);
+    (void)snprintf(name, size, "%s", place->directory);
+    refused(place, "cannot be opened: Is a directory; change DataDir or LogDestination");
+    (void)snprintf(name, size, "%s/none/log", place->directory);
+    refused(place, "cannot be opened: No such file or directory; make its directory, or change ");
+    if (geteuid() == 0) return; /* May write everywhere. */
+    (void)snprintf(name, size, "/proc/version");
+    refused(place, "cannot be opened: Permission denied; let this user write there, or change ");
 }
 
 /* A device stays what it is, whatever has gone into it. */
@@ -516,6 +545,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_in_place_of_a_moved_one_is_not_pushed_out, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_fifo_without_a_reader_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(why_a_file_cannot_be_opened_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_device_is_not_renamed, setup, teardown),
         cmocka_unit_test_setup_teardown(a_link_stays_and_its_file_is_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(a_descriptor_is_not_renamed, setup, teardown),
