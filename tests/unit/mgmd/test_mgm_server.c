@@ -43,6 +43,25 @@ static void node_ids_are_given_once(void **state)
     ndb_mgm_destroy_handle(other);
 }
 
+/* Who asks for a wrong id is told the right ones, and that there are more than fit. */
+static void the_first_node_ids_are_named(void **state)
+{
+    struct server *server = *state;
+    char nodes[2000] = "";
+    size_t used = 0;
+
+    assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_API, 1, NULL), -1);
+    assert_non_null(strstr(ndb_mgm_error_text(server->handle), "(which has: 60, 61, 62)"));
+    for (uint32_t id = 101; id <= 130; id++)
+        used += (size_t)snprintf(nodes + used, sizeof(nodes) - used, "[api]\nNodeId=%u\n", id);
+    server_write_config(server, nodes);
+    assert_int_equal(ndb_mgm_reload_config(server->handle, NULL), 2);
+    assert_int_equal(ndb_mgm_alloc_nodeid(server->handle, NDB_MGM_NODE_API, 1, NULL), -1);
+    assert_non_null(
+        strstr(ndb_mgm_error_text(server->handle),
+               "(which has: 60, 61, 62, 101, 102, 103, 104, 105, 106, 107, 108, 109, ...)"));
+}
+
 static void the_configuration_arrives(void **state)
 {
     struct server *server = *state;
@@ -486,6 +505,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_SERVER(node_ids_are_given_once),
+        WITH_SERVER(the_first_node_ids_are_named),
         WITH_SERVER(the_configuration_arrives),
         WITH_SERVER(generations_follow_the_file),
         WITH_SERVER(damaged_generations),
