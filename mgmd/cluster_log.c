@@ -191,21 +191,38 @@ static bool put_line(struct log_file *file, int fd, const char *line, size_t len
  * more. That is done for each line, because a server in the background gets another one, and must
  * not hold the former. What cannot be opened, as a socket, is asked whether there is room. A
  * regular file never waits, and others write it by the same descriptor, which knows where it ends.
- */
-static bool write_console(struct log_file *console, const char *line, size_t length)
+ * The standard error is the same. */
+static bool write_stream(struct log_file *stream, int descriptor, const char *line, size_t length)
 {
-    struct pollfd room = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    struct pollfd room = {.fd = descriptor, .events = POLLOUT};
     struct stat status;
+    char path[40];
 
-    if (fstat(STDOUT_FILENO, &status) != 0) return false;
-    if (S_ISREG(status.st_mode)) return put_line(console, STDOUT_FILENO, line, length);
-    int fd = open("/proc/self/fd/1", O_WRONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    if (fstat(descriptor, &status) != 0) return false;
+    if (S_ISREG(status.st_mode)) return put_line(stream, descriptor, line, length);
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
+    int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0 &&
-               put_line(console, STDOUT_FILENO, line, length);
-    bool whole = put_line(console, fd, line, length);
+               put_line(stream, descriptor, line, length);
+    bool whole = put_line(stream, fd, line, length);
     (void)close(fd);
     return whole;
+}
+
+void cluster_log_stderr(const char *format, ...)
+{
+    static struct log_file stream;
+    char line[4096] = "ndb_mgmd: ";
+    size_t used = strlen(line);
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(line + used, sizeof(line) - used - 1, format, args);
+    va_end(args);
+    used = strlen(line);
+    line[used++] = '\n';
+    (void)write_stream(&stream, STDERR_FILENO, line, used);
 }
 
 /* ---- files ---- */
@@ -301,7 +318,7 @@ static void rotate(struct log_file *file)
 
 static bool write_file(struct log_file *file, const char *line, size_t length)
 {
-    if (file->console) return write_console(file, line, length);
+    if (file->console) return write_stream(file, STDOUT_FILENO, line, length);
     if (file->fd < 0 && open_file(file) != 0) return false;
     if (is_full(file, length) && is_moved(file)) reopen(file);
     if (is_full(file, length)) rotate(file);

@@ -32,3 +32,5 @@ bool cluster_log_enabled(const struct cluster_log *log, enum ndb_mgm_severity se
 void cluster_log_echo(struct cluster_log *log, bool echo);
 /* Writes out a repeat count that is held back, if its time is over. Call about once a second. */
 void cluster_log_tick(struct cluster_log *log);
+/* A line on standard error, behind "ndb_mgmd: ". One that would have to wait for a reader is lost. */
+void cluster_log_stderr(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -77,10 +77,9 @@ int mgmd_write_file(const char *path, const void *bytes, size_t size)
         errno = why;
     }
     if (rc == 0 && mgmd_sync_directory_of(path) != 0)
-        (void)fprintf(stderr,
-                      "ndb_mgmd: the directory of %s cannot be synced (%s): a loss of power may "
-                      "take what was written\n",
-                      path, strerror(errno));
+        cluster_log_stderr("the directory of %s cannot be synced (%s): a loss of power may "
+                           "take what was written",
+                           path, strerror(errno));
     return rc;
 }
 

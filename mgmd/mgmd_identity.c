@@ -244,7 +244,7 @@ static void tell_foreign(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, 
     if (mgmd->nodes[node].foreign == cluster_id) return;
     mgmd->nodes[node].foreign = cluster_id;
     cluster_log_write(mgmd->log, NDB_MGM_SEVERITY_ALERT, 0, why);
-    (void)fprintf(stderr, "ndb_mgmd: %s\n", why);
+    cluster_log_stderr("%s", why);
 }
 
 int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, bool runs, char *why,
@@ -289,7 +289,7 @@ int mgmd_identity_claim(struct mgmd *mgmd, uint32_t node, uint64_t cluster_id, b
                    "(%" PRIu64 ")",
                    node, does, cluster_id, own);
     cluster_log_write(mgmd->log, NDB_MGM_SEVERITY_WARNING, 0, why);
-    (void)fprintf(stderr, "ndb_mgmd: %s\n", why);
+    cluster_log_stderr("%s", why);
     mgmd_kept_forget(mgmd); /* What has the dropped id. */
     mgmd_identity_confirm(mgmd);
     mgm_link_update(mgmd->link);

@@ -129,10 +129,9 @@ int mgmd_kept_store(struct mgmd *mgmd, const struct cluster_config *config)
     int why = bytes == NULL ? ENOMEM : errno;
     free(bytes);
     if (rc != 0)
-        (void)fprintf(stderr,
-                      "ndb_mgmd: the cache %s cannot be written: %s; name a directory where this "
-                      "user may write with --config-dir\n",
-                      path, strerror(why));
+        cluster_log_stderr("the cache %s cannot be written: %s; name a directory where this "
+                           "user may write with --config-dir",
+                           path, strerror(why));
     errno = why;
     return rc;
 }
@@ -154,7 +153,7 @@ static int kept_clear(struct mgmd *mgmd, uint32_t below, uint32_t kept)
         rc = -1;
         cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR, "%s cannot be removed: %s", path,
                            strerror(errno));
-        (void)fprintf(stderr, "ndb_mgmd: %s cannot be removed: %s\n", path, strerror(errno));
+        cluster_log_stderr("%s cannot be removed: %s", path, strerror(errno));
     }
     if (removed > 0 && rc == 0)
         (void)mgmd_sync_directory_of(path); /* It was synced a moment ago. */

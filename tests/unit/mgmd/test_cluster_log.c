@@ -533,6 +533,36 @@ static void a_console_that_has_gone_ends_nobody(void **state)
     assert_int_equal(close(ends[1]), 0);
 }
 
+/* The few lines for the standard error are lost when it has no room, and whole when it has. */
+static void a_full_standard_error_stops_nobody(void **state)
+{
+    static char text[300 * 1100];
+    int ends[2];
+
+    (void)state;
+    text[0] = '\0';
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+    int before = dup(STDERR_FILENO);
+    assert_true(before >= 0);
+    assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+    int flags = fcntl(STDERR_FILENO, F_GETFL);
+    (void)alarm(60);
+    for (uint32_t i = 0; i < 300; i++)
+        cluster_log_stderr("%u %900d end", i, 1);
+    (void)alarm(0);
+    assert_int_equal(fcntl(STDERR_FILENO, F_GETFL), flags);
+    assert_int_equal(dup2(before, STDERR_FILENO), STDERR_FILENO);
+    assert_int_equal(close(before), 0);
+    assert_int_equal(close(ends[1]), 0);
+    read_out(ends[0], text, sizeof(text));
+    assert_int_equal(close(ends[0]), 0);
+    assert_int_equal(strncmp(text, "ndb_mgmd: 0 ", strlen("ndb_mgmd: 0 ")), 0);
+    uint32_t there = count_of(text, " 1 end\n");
+    assert_in_range(there, 10, 299);
+    assert_int_equal(count_of(text, "ndb_mgmd: "), there);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -554,7 +584,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_socket_as_console_stops_nobody, setup, teardown),
         cmocka_unit_test_setup_teardown(a_terminal_as_console_stops_nobody, setup, teardown),
         cmocka_unit_test_setup_teardown(a_fifo_that_is_full_stops_nobody, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_console_that_has_gone_ends_nobody, setup, teardown)};
+        cmocka_unit_test_setup_teardown(a_console_that_has_gone_ends_nobody, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_full_standard_error_stops_nobody, setup, teardown)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
