@@ -14,6 +14,7 @@
 #include "api/sql/sql_create.h"
 #include "values/errors.h"
 #include "tests/unit/support/program_builder.h"
+#include "tests/unit/support/temp_directory.h"
 
 static struct table_def *def;
 static struct ndb_table *table;
@@ -258,11 +259,11 @@ static void refused_values(void **state)
 /* The application's locale writes 0,5: values are told and shown with a point all the same. */
 static void numbers_where_a_comma_is_the_point(void **state)
 {
-    char directory[] = "/tmp/test_range_where.XXXXXX";
+    char directory[TEMP_DIRECTORY_SIZE];
     char command[128];
     char text[16];
     (void)state;
-    assert_non_null(mkdtemp(directory));
+    temp_directory_make(directory);
     snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >%s/log 2>&1",
              directory, directory);
     bool made = system(command) == 0;
@@ -278,8 +279,7 @@ static void numbers_where_a_comma_is_the_point(void **state)
         assert_string_equal(text, "0,5");
         assert_non_null(setlocale(LC_ALL, "C"));
     }
-    snprintf(command, sizeof command, "rm -r %s", directory);
-    assert_int_equal(system(command), 0);
+    temp_directory_remove(directory);
     if (!set) skip(); /* The package "locales" is not installed. */
 }
 

@@ -12,6 +12,7 @@
 #include "formats/lcp_list.h"
 #include "formats/lcp_stream.h"
 #include "kernel/base/rng.h"
+#include "tests/unit/support/temp_directory.h"
 
 #define FILE_MAX (4u << 20)
 
@@ -396,9 +397,9 @@ static void test_tool(void **state)
     struct machine *m = *state;
     struct lcp_file file;
     struct lcp_ctl ctl;
-    char directory[] = "/tmp/test_lcp_XXXXXX";
+    char directory[TEMP_DIRECTORY_SIZE];
     char path[128];
-    assert_non_null(mkdtemp(directory));
+    temp_directory_make(directory);
     snprintf(path, sizeof path, "%s/T7F4.5.data", directory);
     assert_int_not_equal(run_tool(path), 0);
     write_file(m, &file, .seq = 5, .pages = 12, .rows = 100, .longest = 30);
@@ -412,8 +413,7 @@ static void test_tool(void **state)
     assert_int_equal(run_tool(path), 0);
     put_file(path, &ctl, sizeof ctl - 1u);
     assert_int_not_equal(run_tool(path), 0);
-    unlink(path);
-    rmdir(directory);
+    temp_directory_remove(directory);
     free(file.bytes);
 }
 

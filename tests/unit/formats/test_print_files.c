@@ -13,8 +13,9 @@
 #include <cmocka.h>
 #include "formats/schema_format.h"
 #include "formats/sysfile_format.h"
+#include "tests/unit/support/temp_directory.h"
 
-static char directory[] = "/tmp/ndb_print_XXXXXX";
+static char directory[TEMP_DIRECTORY_SIZE];
 static char name[64];
 static char output[16384];
 static _Alignas(8) uint8_t bytes[IMAGE_HEAD_BYTES + 2u * IMAGE_PIECE_BYTES];
@@ -23,15 +24,15 @@ static size_t size;
 static int setup(void **state)
 {
     (void)state;
-    if (mkdtemp(directory) == NULL) return -1;
+    temp_directory_make(directory);
     snprintf(name, sizeof name, "%s/file", directory);
     return 0;
 }
 static int teardown(void **state)
 {
     (void)state;
-    unlink(name);
-    return rmdir(directory);
+    temp_directory_remove(directory);
+    return 0;
 }
 
 static int run(const char *tool, const char *option)

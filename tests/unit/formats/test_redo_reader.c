@@ -11,9 +11,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "formats/redo_format.h"
+#include "tests/unit/support/temp_directory.h"
 
 static uint32_t words[16u * REDO_BLOCK_WORDS];
-static char directory[] = "/tmp/ndb_redo_XXXXXX";
+static char directory[TEMP_DIRECTORY_SIZE];
 static char name[64];
 static char output[65536];
 
@@ -117,14 +118,24 @@ static void test_files_that_are_no_log(void **state)
     assert_non_null(strstr(output, "no file of a redo log"));
 }
 
+static int setup(void **state)
+{
+    (void)state;
+    temp_directory_make(directory);
+    snprintf(name, sizeof name, "%s/file0", directory);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    temp_directory_remove(directory);
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_reader),
                                        cmocka_unit_test(test_files_that_are_no_log)};
-    if (mkdtemp(directory) == NULL) return 1;
-    snprintf(name, sizeof name, "%s/file0", directory);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    unlink(name);
-    rmdir(directory);
-    return failed;
+    return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -16,6 +16,7 @@
 #include "ndb/mgm.h"
 #include "ndbmtd/configure.h"
 #include "ndbmtd/process.h"
+#include "tests/unit/support/temp_directory.h"
 
 #define PAGES_PER_MB 32u
 
@@ -108,7 +109,7 @@ static void more_memory_than_the_machine_has(void **unused)
 }
 
 /* A directory as /sys/fs/cgroup is, and a file as /proc/self/cgroup is. */
-static char groups_root[64];
+static char groups_root[TEMP_DIRECTORY_SIZE];
 
 static void put_file(const char *name, const char *text)
 {
@@ -140,8 +141,7 @@ static void allowed(const char *groups, uint64_t shared, uint64_t own)
 static void control_groups_allow_less_memory(void **unused)
 {
     (void)unused;
-    snprintf(groups_root, sizeof groups_root, "/tmp/test_configure.XXXXXX");
-    assert_non_null(mkdtemp(groups_root));
+    temp_directory_make(groups_root);
     const uint64_t none = UINT64_MAX;
     struct memory_room room;
     cgroup_memory("/nowhere/cgroup", groups_root, &room);
@@ -179,9 +179,7 @@ static void control_groups_allow_less_memory(void **unused)
     machine_memory(&room);
     assert_int_equal(room.machine,
                      (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
-    char command[128];
-    snprintf(command, sizeof command, "rm -r '%s'", groups_root);
-    assert_int_equal(system(command), 0);
+    temp_directory_remove(groups_root);
 }
 
 static void automatic_memory_is_shared_by_the_nodes_of_a_host(void **unused)

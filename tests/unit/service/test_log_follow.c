@@ -15,8 +15,9 @@
 #include <cmocka.h>
 
 #include "service/log_follow.h"
+#include "tests/unit/support/temp_directory.h"
 
-static char directory[32];
+static char directory[TEMP_DIRECTORY_SIZE];
 static char path[64];
 static char moved[64];
 static int fd;
@@ -24,8 +25,7 @@ static int fd;
 static int setup(void **state)
 {
     (void)state;
-    (void)snprintf(directory, sizeof directory, "/tmp/followXXXXXX"); /* mkdtemp() fills it in. */
-    if (mkdtemp(directory) == NULL) return -1;
+    temp_directory_make(directory);
     (void)snprintf(path, sizeof path, "%s/log", directory);
     (void)snprintf(moved, sizeof moved, "%s/log.1", directory);
     fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
@@ -36,9 +36,8 @@ static int teardown(void **state)
 {
     (void)state;
     close(fd);
-    unlink(path);
-    unlink(moved);
-    return rmdir(directory);
+    temp_directory_remove(directory);
+    return 0;
 }
 
 static void say(const char *text)

@@ -15,8 +15,9 @@
 #include <cmocka.h>
 
 #include "service/notify.h"
+#include "tests/unit/support/temp_directory.h"
 
-static char directory[32];
+static char directory[TEMP_DIRECTORY_SIZE];
 static char path[64];
 static int manager;
 
@@ -24,8 +25,7 @@ static int setup(void **state)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     (void)state;
-    (void)snprintf(directory, sizeof directory, "/tmp/notifyXXXXXX"); /* mkdtemp() fills it in. */
-    if (mkdtemp(directory) == NULL) return -1;
+    temp_directory_make(directory);
     int length = snprintf(path, sizeof path, "%s/socket", directory);
     memcpy(address.sun_path, path, (size_t)length + 1);
     manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -41,8 +41,8 @@ static int teardown(void **state)
     unsetenv("NOTIFY_SOCKET");
     unsetenv("WATCHDOG_USEC");
     close(manager);
-    unlink(path);
-    return rmdir(directory);
+    temp_directory_remove(directory);
+    return 0;
 }
 
 /* The next word of a manager that takes one, "" = there is none. */

@@ -78,8 +78,7 @@ int server_setup(void **state)
 {
     struct server *server = calloc(1, sizeof(*server));
 
-    (void)snprintf(server->directory, sizeof(server->directory), "/tmp/ndb_mgm_XXXXXX");
-    assert_non_null(mkdtemp(server->directory));
+    temp_directory_make(server->directory);
     server_write_config(server, "");
     assert_int_equal(server_launch(server, NULL), -1);
     server->handle = server_connect_to(server);
@@ -103,16 +102,9 @@ void server_stop_server(struct server *server)
 int server_teardown(void **state)
 {
     struct server *server = *state;
-    char path[400];
 
     server_stop_server(server);
-    DIR *directory = opendir(server->directory);
-    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-        (void)snprintf(path, sizeof(path), "%s/%s", server->directory, entry->d_name);
-        if (entry->d_name[0] != '.') (void)unlink(path);
-    }
-    (void)closedir(directory);
-    (void)rmdir(server->directory);
+    temp_directory_remove(server->directory);
     free(server);
     return 0;
 }

@@ -22,12 +22,13 @@
 #include "config/config.h"
 #include "ndb/mgm.h"
 #include "signals/event_log.h"
+#include "tests/unit/support/temp_directory.h"
 #include "transporters/transporter.h"
 
 #define ROWS_PAGES 40u
 
 struct server {
-    char directory[64];
+    char directory[TEMP_DIRECTORY_SIZE];
     pid_t pid;
     uint16_t port;
     ndb_mgm_handle_t *handle;

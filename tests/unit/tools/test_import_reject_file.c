@@ -16,9 +16,10 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/support/temp_directory.h"
 #include "tools/import_reject_file.h"
 
-static char box[] = "/tmp/test_import_reject.XXXXXX";
+static char box[TEMP_DIRECTORY_SIZE];
 
 /* ---- What import_reject_file.c calls. ---- */
 
@@ -46,16 +47,15 @@ int fsync(int fd)
 static int make_box(void **state)
 {
     (void)state;
-    return mkdtemp(box) == NULL || chdir(box) != 0 ? -1 : 0;
+    temp_directory_make(box);
+    return chdir(box);
 }
 
 static int remove_box(void **state)
 {
     (void)state;
-    (void)unlink("rows");
-    (void)unlink("link");
-    (void)unlink("second");
-    return chdir("/") != 0 || rmdir(box) != 0 ? -1 : 0;
+    temp_directory_remove(box);
+    return chdir("/");
 }
 
 static void make_file(const char *path, const char *text)

@@ -15,23 +15,23 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/support/temp_directory.h"
 #include "tools/import_state.h"
 
-static char box[] = "/tmp/test_import_state.XXXXXX";
+static char box[TEMP_DIRECTORY_SIZE];
 
 static int make_box(void **state)
 {
     (void)state;
-    return mkdtemp(box) == NULL || chdir(box) != 0 ? -1 : 0;
+    temp_directory_make(box);
+    return chdir(box);
 }
 
 static int remove_box(void **state)
 {
     (void)state;
-    (void)unlink("t.map");
-    (void)unlink("t.map.new");
-    (void)unlink("other");
-    return chdir("/") != 0 || rmdir(box) != 0 ? -1 : 0;
+    temp_directory_remove(box);
+    return chdir("/");
 }
 
 static void make(const char *path, const char *text)

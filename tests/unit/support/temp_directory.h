@@ -1,0 +1,12 @@
+/* temp_directory.h -- a directory of a test's own below /tmp, which goes with all that is in it. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#define TEMP_DIRECTORY_SIZE 32u /* Bytes of its path. */
+
+/* Makes one and writes its path. A failure ends the test. */
+void temp_directory_make(char path[TEMP_DIRECTORY_SIZE]);
+
+/* Removes it with all files, links and directories below it; links are not followed. A failure ends
+ * the test, as does a path that temp_directory_make() has not written. */
+void temp_directory_remove(const char *path);
