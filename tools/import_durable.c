@@ -12,17 +12,12 @@
 #include <unistd.h>
 
 #include "tools/import_load.h"
+#include "values/errors.h"
 
 #define SAVE_MS 1000u /* Longest time between two writes of the state. */
 /* Rows that may be sent after a write; the next one follows half of them at the latest. */
 #define SAVE_ROWS  32768u
 #define DURABLE_MS 1000u /* Longest wait of one question. */
-
-#define NO_FILES        246
-#define EPOCH_IN_FUTURE 247
-#define EPOCH_LOST      248
-#define EPOCH_FORGOTTEN 249
-#define TIME_IS_UP      4012
 
 /* ---- What is on disk ---- */
 
@@ -46,17 +41,17 @@ static void told(int result, uint64_t epoch, const ndb_error_t *error, void *con
     struct import_commits *commits = &load->commits;
 
     commits->waiting = false;
-    if (error->code == NO_FILES) commits->memory = true;
+    if (error->code == ERR_NO_FILES_NOT_DURABLE) commits->memory = true;
     if (result == 0 || commits->memory) {
         commits->tries = 0;
         if (commits->lost) return; /* Some of these rows may be of the life before. */
         if (result == 0) commits->point.epoch = epoch;
         import_state_durable(&load->state, &commits->point);
         if (commits->epoch == epoch || commits->memory) commits->epoch = 0;
-    } else if (error->code == EPOCH_LOST || error->code == EPOCH_FORGOTTEN) {
+    } else if (error->code == ERR_EPOCH_LOST || error->code == ERR_EPOCH_FORGOTTEN) {
         commits->lost = true;
     } else if (++commits->tries > load->settings->temporary_max ||
-               (error->status != NDB_STATUS_TEMPORARY && error->code != TIME_IS_UP)) {
+               (error->status != NDB_STATUS_TEMPORARY && error->code != ERR_REQUEST_TIMEOUT)) {
         (void)fprintf(stderr, "%s: whether the rows are on disk: ", load->path);
         tool_print_error(error);
         import_fail(load);
@@ -170,9 +165,9 @@ static bool is_still_there(const struct load *load)
         ndb_wait_durable(ndb, state->durable.epoch, TOOL_READY_MS) == 0)
         return true;
     const ndb_error_t *error = ndb_error(ndb);
-    if (error->code == NO_FILES) return true;
-    if (error->code == EPOCH_LOST || error->code == EPOCH_FORGOTTEN ||
-        error->code == EPOCH_IN_FUTURE) {
+    if (error->code == ERR_NO_FILES_NOT_DURABLE) return true;
+    if (error->code == ERR_EPOCH_LOST || error->code == ERR_EPOCH_FORGOTTEN ||
+        error->code == ERR_EPOCH_IN_FUTURE) {
         (void)fprintf(stderr,
                       "%s: rows of %s that were imported before are not in the table any more, or "
                       "not all of them: the cluster was started from older data since. Without "

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "tools/import_load.h"
+#include "values/errors.h"
 
 #define RETRY_MS_MAX 1000u
-#define ROW_EXISTS   630
 
 static uint64_t now_ns(void)
 {
@@ -49,7 +49,7 @@ static void reject_slot(struct slot *slot, const ndb_error_t *error)
 {
     char message[600];
     bool detail = error->detail != NULL && error->detail[0] != '\0';
-    bool doubt = slot->doubt && error->code != ROW_EXISTS; /* That one was compared. */
+    bool doubt = slot->doubt && error->code != ERR_ROW_EXISTS; /* That one was compared. */
 
     (void)snprintf(message, sizeof(message), "%s%s%s%s", error->text, detail ? ": " : "",
                    detail ? error->detail : "",
@@ -158,7 +158,7 @@ static void compared(int result, struct ndb_transaction *transaction, void *cont
     struct load *load = slot->load;
     ndb_error_t exists;
 
-    ndb_error_lookup(ROW_EXISTS, &exists);
+    ndb_error_lookup(ERR_ROW_EXISTS, &exists);
     if (result != 0) {
         handle_error(slot, ndb_transaction_error(transaction));
     } else if (ndb_operation_error(slot->read)->code != 0) {
@@ -209,7 +209,7 @@ static void inserted(int result, struct ndb_transaction *transaction, void *cont
         import_series_add(&load->row_us, (double)(now_ns() - slot->sent_ns) / 1000.0);
     if (result == 0) {
         accept_row(slot, transaction);
-    } else if (ndb_transaction_error(transaction)->code != ROW_EXISTS ||
+    } else if (ndb_transaction_error(transaction)->code != ERR_ROW_EXISTS ||
                !(slot->doubt || slot->number <= load->state.doubt) || !compare(slot)) {
         handle_error(slot, ndb_transaction_error(transaction));
     }

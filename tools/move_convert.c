@@ -5,10 +5,9 @@
  * error says why it cannot. Nothing is cut or rounded in silence.
  */
 #include "tools/move_convert.h"
+#include "values/errors.h"
 
 #include <string.h>
-
-#define VALUE_TOO_LONG 4216
 
 enum family {
     FAMILY_INTEGER,
@@ -136,7 +135,7 @@ static int move_bytes(const struct ndb_column_info *from, const struct ndb_colum
         while (length > 0 && content[length - 1] == padding)
             length--;
     }
-    if (length > room) return VALUE_TOO_LONG;
+    if (length > room) return ERR_VALUE_TOO_LONG;
     if (to->prefix_bytes > 0) out[0] = (uint8_t)length;
     if (to->prefix_bytes > 1) out[1] = (uint8_t)(length >> 8);
     memcpy(out + to->prefix_bytes, content, length);
@@ -162,7 +161,7 @@ int move_value(const struct ndb_table *from_table, const struct ndb_column_info 
     } else {
         int length = ndb_value_print(from_table, from->id, value, size, 0, text,
                                      ndb_value_print_size(from_table, from->id) + 1);
-        if (length < 0) return VALUE_TOO_LONG;
+        if (length < 0) return ERR_VALUE_TOO_LONG;
         int code =
             ndb_value_parse(to_table, to->id, text, (uint32_t)length, out, to->size + 1, out_size);
         if (code != 0) return code;

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "tools/tool_json.h"
+#include "values/errors.h"
 
 #define TYPE_TEXT_MAX 200
 
@@ -372,7 +373,8 @@ static struct ndb_table *open_table(struct settings *settings, const char *name)
     }
     struct ndb_table *table = tool_open_table(&settings->tool, name);
     int32_t code = ndb_error(settings->tool.ndb)->code;
-    if (table == NULL && (code == 709 || code == 723)) say_unknown(settings, name);
+    if (table == NULL && (code == ERR_NO_SUCH_TABLE_ID || code == ERR_NO_SUCH_TABLE))
+        say_unknown(settings, name);
     return table;
 }
 

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "tools/tool_json.h"
+#include "values/errors.h"
 
 struct settings {
     struct tool tool;
@@ -196,7 +197,7 @@ static bool show_all(const struct settings *settings, cJSON *list,
 
     ndb_table_invalidate(ndb, entry->name); /* What was read the last time may be out of date. */
     struct ndb_table *table = ndb_table_open(ndb, entry->name, 0);
-    if (table == NULL && ndb_error(ndb)->code != TOOL_NO_TABLE) {
+    if (table == NULL && ndb_error(ndb)->code != ERR_NO_SUCH_TABLE) {
         tool_print_error(ndb_error(ndb));
         return false;
     }

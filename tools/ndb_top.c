@@ -12,12 +12,12 @@
 
 #include "service/wait_told.h"
 #include "tools/top_use.h"
+#include "values/errors.h"
 
 #define BAR_MIN      10
 #define BAR_MAX      60
 #define COLUMNS_ELSE 80 /* When nobody knows how wide the terminal is. */
 #define HEAD_LINES   2u
-#define NO_ANSWER    5005u /* A node's error: the server has waited in vain. */
 
 struct settings {
     struct tool tool;
@@ -257,7 +257,7 @@ static bool ask(const struct settings *settings, ndb_mgm_handle_t *mgm, uint32_t
     if (count < 0) return say_lost(settings, mgm, node, look->answered_us - look->asked_us);
     if (count == 1 && look->report.node_id == node && look->report.error == 0) return true;
     (void)fflush(stdout);
-    if (count == 1 && look->report.error != 0 && look->report.error != NO_ANSWER)
+    if (count == 1 && look->report.error != 0 && look->report.error != ERR_MGM_SEND)
         (void)fprintf(stderr, "Node %u: %s\n", node,
                       ndb_mgm_error_message((int)look->report.error));
     else

@@ -2,6 +2,7 @@
  */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tools/statements.h"
+#include "values/errors.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -71,7 +72,7 @@ static char *read_file(const struct tool *tool, const char *path)
 /* A table that is not in the default database may be in the other one, as for the other tools. */
 static ndb_t *open_else(const struct tool *tool)
 {
-    if (tool->database_given || ndb_error(tool->ndb)->code != TOOL_NO_TABLE) return NULL;
+    if (tool->database_given || ndb_error(tool->ndb)->code != ERR_NO_SUCH_TABLE) return NULL;
     return ndb_open(tool->connection, TOOL_ELSE);
 }
 
@@ -83,7 +84,7 @@ static bool nor_there(struct settings *settings, ndb_t *other, const char *sql, 
 
     settings->tool.ndb = other;
     *result = settings->what->execute(&settings->tool, sql, where);
-    if (*result == 0 || ndb_error(other)->code != TOOL_NO_TABLE) return false;
+    if (*result == 0 || ndb_error(other)->code != ERR_NO_SUCH_TABLE) return false;
     *where = first;
     return true;
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "service/program.h"
+#include "values/errors.h"
 
 #define NODE_ID_MAX  255u
 #define DATABASE_MAX 64u
@@ -273,7 +274,8 @@ static const char *database_of(const struct tool *tool, const char *table)
 
     if (tool->database_given) return tool->database;
     (void)snprintf(name, sizeof(name), "%s/%s", TOOL_DATABASE, table);
-    if (is_there(tool, name) || ndb_error(tool->ndb)->code != TOOL_NO_TABLE) return TOOL_DATABASE;
+    if (is_there(tool, name) || ndb_error(tool->ndb)->code != ERR_NO_SUCH_TABLE)
+        return TOOL_DATABASE;
     (void)snprintf(name, sizeof(name), "%s/%s", TOOL_ELSE, table);
     return is_there(tool, name) ? TOOL_ELSE : TOOL_DATABASE;
 }

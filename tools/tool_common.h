@@ -19,7 +19,6 @@ enum tool_exit { TOOL_OK = 0, TOOL_FAILED = 1, TOOL_USAGE = 2, TOOL_NOT_CONNECTE
 
 #define TOOL_DATABASE   "test"    /* The database of tables that are named without one. */
 #define TOOL_ELSE       "TEST_DB" /* Where such a table is looked for if it is not in that one. */
-#define TOOL_NO_TABLE   723       /* Number of the error that a table is not there. */
 #define TOOL_TIMEOUT_MS 30000u    /* Limit of dictionary calls, and of each fetch of a scan. */
 #define TOOL_READY_MS   30000u    /* Longest wait for the data nodes. */
 #define TOOL_CALL_MS    5000u     /* Longest question to a management server. */

@@ -7,17 +7,14 @@
 
 #include "tools/tool_common.h"
 #include "service/wait_told.h"
+#include "values/errors.h"
 
-#define GRACE_MS        2000u /* Longest wait for the rest, when the first data node is ready. */
-#define CONNECT_MS_MIN  1000u
-#define SLICE_MS        300u /* One call; then the reason is looked at. */
-#define CALL_MS_MIN     300u
-#define LOOK_MS         1000u /* Time between two looks at what the data nodes do. */
-#define PAUSE_MS        100
-#define CODE_NO_SERVER  4269 /* ERR_API_NO_MANAGEMENT, which may pass. */
-#define CODE_NO_NODE_ID 1701 /* ERR_NODE_ID_RESERVED: no node id is free, which may pass. */
-/* ERR_NODE_TYPE: the wanted node id belongs to another kind of node. */
-#define CODE_OTHER_NODE 1704
+#define GRACE_MS       2000u /* Longest wait for the rest, when the first data node is ready. */
+#define CONNECT_MS_MIN 1000u
+#define SLICE_MS       300u /* One call; then the reason is looked at. */
+#define CALL_MS_MIN    300u
+#define LOOK_MS        1000u /* Time between two looks at what the data nodes do. */
+#define PAUSE_MS       100
 
 static uint64_t now_ms(void)
 {
@@ -104,9 +101,9 @@ static bool connect_cluster(struct tool *tool, struct wait_told *wait)
     while (ndb_connection_connect(tool->connection, SLICE_MS) != 0) {
         ndb_connection_error(tool->connection, &error);
         if (now_ms() >= end_ms) return false;
-        if (error.code == CODE_NO_SERVER)
+        if (error.code == ERR_API_NO_MANAGEMENT)
             wait_told_for(wait, "a management server: %s", error.detail);
-        else if (error.code == CODE_NO_NODE_ID)
+        else if (error.code == ERR_NODE_ID_RESERVED)
             wait_told_for(wait, "a node id from the management server at %s: %s",
                           tool_servers(tool), error.detail);
         else
@@ -177,13 +174,13 @@ static void print_not_connected(struct tool *tool)
     ndb_error_t error;
 
     ndb_connection_error(tool->connection, &error);
-    (void)fputs(error.code == CODE_NO_SERVER ? "Unable to connect to management server.\n"
-                : error.code == CODE_NO_NODE_ID || error.code == CODE_OTHER_NODE
+    (void)fputs(error.code == ERR_API_NO_MANAGEMENT ? "Unable to connect to management server.\n"
+                : error.code == ERR_NODE_ID_RESERVED || error.code == ERR_NODE_TYPE
                     ? "No node id from the management server.\n"
                     : "Unable to connect to the cluster.\n",
                 stderr);
     tool_print_error(&error);
-    if (error.code == CODE_NO_SERVER) (void)fputs(WAIT_TOLD_CURE, stderr);
+    if (error.code == ERR_API_NO_MANAGEMENT) (void)fputs(WAIT_TOLD_CURE, stderr);
 }
 
 static void print_not_ready(struct tool *tool)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "servers/memcached/mc_config_rows.h"
+#include "values/errors.h"
 
 #define TABLE_NAME_SIZE 520u
 
@@ -70,8 +71,9 @@ static enum mc_checked open_table(struct compile *compile, const char *shown, co
     if (*table != NULL) return MC_CHECKED;
     (void)mc_config_fail_ndb(compile->error, &reason, "container \"%s\": %s %s", own_name(compile),
                              what, shown);
-    return reason.code == 723 || reason.status == NDB_STATUS_PERMANENT ? MC_CHECKED_WRONG
-                                                                       : MC_CHECKED_UNKNOWN;
+    return reason.code == ERR_NO_SUCH_TABLE || reason.status == NDB_STATUS_PERMANENT
+               ? MC_CHECKED_WRONG
+               : MC_CHECKED_UNKNOWN;
 }
 
 /* A column by its name, which is `size` bytes long. `what`: for the message. */

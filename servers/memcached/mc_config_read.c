@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "servers/memcached/mc_config_rows.h"
+#include "values/errors.h"
 
 #define AGAIN_MS 5000u /* How long temporary errors are tried again. */
 #define PAUSE_MS 50
@@ -72,7 +73,8 @@ int mc_config_fail_ndb(struct mc_config_error *error, const ndb_error_t *reason,
 bool mc_config_again(const ndb_error_t *error, uint64_t *until_ms)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
-    bool other = error->code == 241 || error->code == 283 || error->code == 284;
+    bool other = error->code == ERR_SCHEMA_VERSION || error->code == ERR_TABLE_DROPPING_TC ||
+                 error->code == ERR_UNKNOWN_TABLE_TC;
     struct timespec now;
 
     if (error->status != NDB_STATUS_TEMPORARY && !other) return false;
@@ -236,9 +238,9 @@ int mc_rows_read(ndb_t *ndb, enum mc_table number, struct mc_rows *rows,
         ndb_table_release(table);
     } while (result == 1 && mc_config_again(&reason, &until_ms));
     if (result == 1)
-        (void)mc_config_fail_ndb(error, &reason, "table " MC_SCHEMA ".%s%s", form->name,
-                                 reason.code == 723 ? " (ndb_memcached_config bootstrap makes it)"
-                                                    : "");
+        (void)mc_config_fail_ndb(
+            error, &reason, "table " MC_SCHEMA ".%s%s", form->name,
+            reason.code == ERR_NO_SUCH_TABLE ? " (ndb_memcached_config bootstrap makes it)" : "");
     if (result != 0) mc_rows_free(rows);
     return result == 0 ? 0 : -1;
 }

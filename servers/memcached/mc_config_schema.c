@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "servers/memcached/mc_config_rows.h"
+#include "values/errors.h"
 
 /*
  * What is not in this cluster's CREATE TABLE is replaced by what reads the same:
@@ -212,7 +213,7 @@ static int insert_row(ndb_t *ndb, const struct shipped *row, const struct told *
         cells[i].text = text[i];
     }
     if (mc_row_change(ndb, row->table, NDB_INSERT, cells, &code, error) != 0)
-        return code == 630 ? 0 : -1;
+        return code == ERR_ROW_EXISTS ? 0 : -1;
     if (row->table == MC_TABLE_PREFIXES)
         (void)snprintf(line, sizeof(line), "%s: role %s \"%s\"", form->name, text[0], text[1]);
     else

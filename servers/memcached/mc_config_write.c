@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "servers/memcached/mc_config_rows.h"
+#include "values/errors.h"
 
 #define VALUE_MAX  1024u /* More than the stored value of any column of the tables here. */
 #define TIME_BYTES 8u
@@ -86,7 +87,7 @@ static int cell_value(const struct ndb_table *table, const struct ndb_column_inf
     if (column->prefix_bytes == 0)
         return ndb_value_parse(table, column->id, cell->text, cell->size, value, VALUE_MAX, size);
     /* Not by ndb_value_parse: "0x..." would be read as hexadecimal digits. */
-    if (cell->size > column->length || cell->size + 2 > VALUE_MAX) return 4216;
+    if (cell->size > column->length || cell->size + 2 > VALUE_MAX) return ERR_VALUE_TOO_LONG;
     value[0] = (uint8_t)cell->size;
     if (column->prefix_bytes == 2) value[1] = (uint8_t)(cell->size >> 8);
     memcpy(value + column->prefix_bytes, cell->text, cell->size);
@@ -179,7 +180,7 @@ static int read_stamp(struct change *change, struct ndb_transaction *transaction
         return -1;
     int32_t code = ndb_operation_error(read)->code;
     change->found = code == 0;
-    if (code == 626) return 0;
+    if (code == ERR_ROW_NOT_FOUND) return 0;
     if (code != 0) return -1;
     *value = NULL;
     return column < 0 ? 0 : ndb_operation_value(read, wanted, value, size);

@@ -9,13 +9,12 @@
 #include <unistd.h>
 #include "servers/memcached/mc_server.h"
 #include "service/wait_told.h"
+#include "values/errors.h"
 
 #define CONNECT_MS 10000u
 #define AGAIN_MS   1000u /* Once the log has told that a cluster cannot be reached. */
 #define POLL_MS    1000u
 #define STOP_MS    500
-
-enum { NO_DATA_NODE = 4009 };
 
 /* What only this thread uses. */
 struct configurer {
@@ -45,7 +44,8 @@ struct mc_config *mc_reload_take(struct mc_server *server)
 static void tell_unreachable(const char *connect_string, const ndb_error_t *error)
 {
     const char *where = connect_string[0] == '\0' ? "localhost:1186" : connect_string;
-    if (error->code == 0 || error->code == NO_DATA_NODE) /* Its text is about transactions. */
+    if (error->code == 0 ||
+        error->code == ERR_CLUSTER_FAILURE) /* Its text is about transactions. */
         mc_log("cluster at %s cannot be reached: %s", where,
                error->detail[0] == '\0' ? "no data node is ready" : error->detail);
     else

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "servers/memcached/mc_tool.h"
+#include "values/errors.h"
 
 /* The row `texts` of a table; a NULL is NULL. */
 static void make_cells(enum mc_table number, const char *const *texts, struct mc_cell *cells)
@@ -73,8 +74,9 @@ static int change(struct mc_tool *tool, enum mc_table number, enum ndb_operation
     int32_t code;
 
     if (mc_row_change(tool->ndb, number, type, cells, &code, &tool->error) == 0) return MC_TOOL_OK;
-    if (code == 630) (void)mc_config_fail(&tool->error, "%s is there already: drop it first", what);
-    if (code == 626) (void)mc_config_fail(&tool->error, "there is no %s", what);
+    if (code == ERR_ROW_EXISTS)
+        (void)mc_config_fail(&tool->error, "%s is there already: drop it first", what);
+    if (code == ERR_ROW_NOT_FOUND) (void)mc_config_fail(&tool->error, "there is no %s", what);
     return mc_tool_fail(tool);
 }
 

@@ -11,15 +11,14 @@
 #include "servers/memcached/mc_tool.h"
 #include "service/program.h"
 #include "service/wait_told.h"
+#include "values/errors.h"
 
-#define NODE_ID_MAX     255u
-#define TIMEOUT_MS      30000u /* No call takes longer. */
-#define READY_MS        30000u /* Longest wait for the data nodes of the primary cluster. */
-#define OTHER_MS        5000u  /* Longest wait for another cluster, and then for its data nodes. */
-#define CONNECT_MS_MIN  1000u
-#define SLICE_MS        300u /* One call; then the reason is looked at. */
-#define CODE_NO_SERVER  4269 /* ERR_API_NO_MANAGEMENT, which may pass. */
-#define CODE_NO_NODE_ID 1701 /* ERR_NODE_ID_RESERVED, which may pass. */
+#define NODE_ID_MAX    255u
+#define TIMEOUT_MS     30000u /* No call takes longer. */
+#define READY_MS       30000u /* Longest wait for the data nodes of the primary cluster. */
+#define OTHER_MS       5000u  /* Longest wait for another cluster, and then for its data nodes. */
+#define CONNECT_MS_MIN 1000u
+#define SLICE_MS       300u /* One call; then the reason is looked at. */
 
 enum {
     KEY_NODE_ID = 0x800,
@@ -245,9 +244,12 @@ static int connect_and_tell(struct ndb_cluster_connection *connection, const cha
         if (ndb_connection_connect(connection, slice) == 0) return 0;
         ndb_connection_error(connection, &error);
         if (limit_ms != NDB_NO_TIMEOUT) left -= slice;
-        if (left == 0 || (error.code != CODE_NO_SERVER && error.code != CODE_NO_NODE_ID)) return -1;
+        if (left == 0 ||
+            (error.code != ERR_API_NO_MANAGEMENT && error.code != ERR_NODE_ID_RESERVED))
+            return -1;
         wait_told_for(wait, "a %s: %s",
-                      error.code == CODE_NO_SERVER ? "management server" : "node id", error.detail);
+                      error.code == ERR_API_NO_MANAGEMENT ? "management server" : "node id",
+                      error.detail);
     }
 }
 
