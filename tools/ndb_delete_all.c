@@ -3,18 +3,19 @@
 /*
  * A scan reads the keys, transactions with a batch of deletes each follow it, several at a time. A
  * row that somebody else has deleted meanwhile is no error. What fails with a temporary error is
- * left where it is, and a further pass over the table finds it again.
+ * left where it is, and a further pass over the table finds it again; so it does what comes back
+ * behind a scan because all data nodes were lost before it was on disk.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "tools/tool_json.h"
+#include "values/errors.h"
 
 #define BATCH_ROWS 32u /* No more than the least MaxDMLOperationsPerTransaction. */
 /* Batches on their way at a time: 512 of a node's 32768 operation records. */
 #define BATCHES_MAX 16u
-#define NO_SUCH_ROW 626
 
 struct settings {
     struct tool tool;
@@ -81,7 +82,7 @@ static void count_batch(struct batch *batch)
         const ndb_error_t *error = ndb_operation_error(batch->operations[i]);
         if (error->code == 0) {
             batch->work->deleted++;
-        } else if (error->code != NO_SUCH_ROW) {
+        } else if (error->code != ERR_ROW_NOT_FOUND) {
             note_error(batch->work, error);
         }
     }
@@ -218,6 +219,30 @@ static struct ndb_record *key_record(ndb_t *ndb, struct ndb_table *table)
     return record;
 }
 
+/* One pass over the table, in one life of the cluster or with work->again set. */
+static void delete_pass(const struct settings *settings, struct work *work)
+{
+    static const ndb_error_t lost = {.code = ERR_CLUSTER_FAILURE,
+                                     .text = "All data nodes were lost meanwhile",
+                                     .detail = "",
+                                     .status = NDB_STATUS_TEMPORARY};
+    uint32_t lives = ndb_connection_lives(settings->tool.connection);
+    struct ndb_scan *scan = ndb_scan_start(work->ndb, work->keys, NULL, 0);
+
+    if (scan == NULL) {
+        note_error(work, ndb_error(work->ndb));
+    } else if (settings->transactional) {
+        delete_in_one(work, scan);
+    } else {
+        delete_in_batches(work, scan);
+    }
+    ndb_scan_close(scan);
+    if (lives == ndb_connection_lives(settings->tool.connection)) return;
+    (void)fprintf(stderr, "All data nodes were lost meanwhile: rows whose deletion was not on disk "
+                          "are back, and count again\n");
+    note_error(work, &lost);
+}
+
 /* 0, or -1 with the error printed behind what stands on standard output. */
 static int delete_rows(struct settings *settings, struct ndb_table *table, uint64_t *deleted)
 {
@@ -230,15 +255,7 @@ static int delete_rows(struct settings *settings, struct ndb_table *table, uint6
     }
     do {
         work.again = false;
-        struct ndb_scan *scan = ndb_scan_start(work.ndb, work.keys, NULL, 0);
-        if (scan == NULL) {
-            note_error(&work, ndb_error(work.ndb));
-        } else if (settings->transactional) {
-            delete_in_one(&work, scan);
-        } else {
-            delete_in_batches(&work, scan);
-        }
-        ndb_scan_close(scan);
+        delete_pass(settings, &work);
     } while (work.again && !work.failed && tool_try_again(&work.error, &tries));
     *deleted = work.deleted;
     if (work.again) {
