@@ -5,10 +5,7 @@
  * target and deletes them from the source. So each row is in exactly one of the two tables at any
  * time, with what others have changed up to then, and a move that was interrupted is simply begun
  * again.
- *
- * A scan that has come to its end has not met what others have inserted behind it, nor what came
- * back there because all data nodes were lost before it was on disk. So the source is scanned again
- * until a whole scan, in one life of the cluster, meets no row, with all moves before it on disk.
+ * (move_passes.h: how often the source is scanned.)
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,18 +14,12 @@
 #include <time.h>
 
 #include "tools/move_convert.h"
+#include "tools/move_passes.h"
 #include "tools/number_seen.h"
 #include "tools/tool_json.h"
+#include "values/errors.h"
 
 #define BATCH_ROWS 16u /* Inserted and deleted: the least MaxDMLOperationsPerTransaction. */
-#define PASSES_MAX                                                                                 \
-    100u /* So many scans in turn that meet rows: others insert as fast as they go. */
-#define NO_SUCH_ROW 626
-/* What ndb_wait_durable() answers. */
-#define NO_FILES        246
-#define EPOCH_LOST      248
-#define EPOCH_FORGOTTEN 249
-#define TIME_IS_UP      4012
 
 #define NONE UINT32_MAX
 
@@ -129,9 +120,9 @@ struct move {
     uint8_t *out_row; /* One row of the target. */
     uint8_t *value;
     char *text;
-    uint64_t moved;          /* Rows; what a loss of all data nodes brought back counts again. */
-    uint64_t epoch;          /* The newest commit; 0 = there is none, or all are on disk. */
+    uint32_t tries;          /* Scans, and waits for the disk, that met a temporary error. */
     struct number_seen seen; /* Numbers in rows of the target. */
+    struct move_passes passes;
 };
 
 static void out_of_memory(void)
@@ -343,7 +334,7 @@ static bool lock_rows(struct move *move, struct ndb_transaction *transaction, nd
     }
     for (uint32_t i = 0; i < move->count; i++) {
         *error = *ndb_operation_error(reads[i]);
-        if (error->code == NO_SUCH_ROW) continue;
+        if (error->code == ERR_ROW_NOT_FOUND) continue;
         if (error->code != 0) return false; /* Locked by others for too long. */
         if (left != i) memcpy(row_of(move, left), row_of(move, i), row_size);
         left++;
@@ -379,8 +370,8 @@ static enum outcome move_batch(struct move *move, struct ndb_transaction *transa
     }
     if (ndb_execute(transaction, NDB_COMMIT, 0) != 0)
         return note_error(move, transaction, inserts, error) ? TRY_AGAIN : GIVE_UP;
-    move->moved += move->count;
-    if (move->count > 0) move->epoch = ndb_transaction_epoch(transaction);
+    move->passes.moved += move->count;
+    if (move->count > 0) move->passes.epoch = ndb_transaction_epoch(transaction);
     return MOVED;
 }
 
@@ -426,9 +417,9 @@ static bool finish_batch(struct move *move)
     return true;
 }
 
-/* One scan of the source. 1: to the end; 0: a temporary error in *error; -1: printed. */
-static int move_pass(struct move *move, ndb_error_t *error)
+static int move_pass(struct move_passes *passes, ndb_error_t *error)
 {
+    struct move *move = passes->context;
     struct ndb_scan_options keys = {.lock = NDB_COMMITTED_READ, .mask = move->keys};
     struct ndb_scan *scan = ndb_scan_start(move->ndb, move->source.record, &keys, 0);
     int more = scan == NULL ? -1 : 1;
@@ -451,64 +442,22 @@ static int move_pass(struct move *move, ndb_error_t *error)
     return -1;
 }
 
-/* Waits until all moves are on disk, so that no loss of the cluster undoes them. 1: they are, or the
- * cluster keeps nothing there; 0: ask again, or some are lost, and *error says so; -1: printed. */
-static int keep_moves(struct move *move, ndb_error_t *error)
+static bool pause_before_pass(struct move_passes *passes, const ndb_error_t *error)
 {
-    if (move->epoch == 0 || ndb_wait_durable(move->ndb, move->epoch, 0) == 0) {
-        move->epoch = 0;
-        return 1;
-    }
-    *error = *ndb_error(move->ndb);
-    error->detail = "";
-    if (error->code == NO_FILES || error->code == EPOCH_LOST || error->code == EPOCH_FORGOTTEN)
-        move->epoch = 0;
-    if (error->code == NO_FILES) return 1;
-    if (move->epoch == 0 || error->code == TIME_IS_UP || error->status == NDB_STATUS_TEMPORARY)
-        return 0;
-    tool_print_error(error);
-    return -1;
-}
+    struct move *move = passes->context;
 
-/* One scan of the source, and its moves are on disk. 1: it has met no row, and the cluster was not
- * lost meanwhile; 0: there may be more; -1: printed. */
-static int move_whole_pass(struct move *move, uint32_t *tries)
-{
-    const struct ndb_cluster_connection *connection = move->settings->tool.connection;
-    uint32_t lives = ndb_connection_lives(connection);
-    uint64_t before = move->moved;
-    ndb_error_t error = {0};
-    int result = move_pass(move, &error);
-
-    if (result == 1) result = keep_moves(move, &error);
-    if (result == 0) return pause_before(move, &error, tries) ? 0 : -1;
-    if (result == 1 && lives != ndb_connection_lives(connection)) {
-        (void)fprintf(stderr,
-                      "All data nodes were lost meanwhile: rows that came back into %s are "
-                      "moved, and counted, again\n",
-                      move->settings->source);
-        return 0;
-    }
-    return result == 1 && move->moved != before ? 0 : result;
+    return pause_before(move, error, &move->tries);
 }
 
 static bool move_rows(struct move *move)
 {
-    uint32_t tries = 0;
-    uint32_t passes = 0;
-    int result = 0;
-
-    while (result == 0 && passes < PASSES_MAX) {
-        uint64_t before = move->moved;
-        result = move_whole_pass(move, &tries);
-        if (move->moved != before) passes++;
-    }
-    if (result == 0)
-        (void)fprintf(
-            stderr,
-            "Others insert rows into %s as fast as they are moved; run it again when they do not\n",
-            move->settings->source);
-    return result == 1;
+    move->passes = (struct move_passes){.ndb = move->ndb,
+                                        .connection = move->settings->tool.connection,
+                                        .source = move->settings->source,
+                                        .context = move,
+                                        .pass = move_pass,
+                                        .pause = pause_before_pass};
+    return move_passes_run(&move->passes);
 }
 
 static void print_result(const struct settings *settings, uint64_t moved)
@@ -556,9 +505,9 @@ static int move_data(void *context, int argc, char **argv)
     if (good) {
         number_seen_begin(&move.seen, move.target.table);
         good = move_rows(&move);
-        if (move.moved > 0 && !number_seen_raise(&move.seen, move.ndb, move.target.table))
+        if (move.passes.moved > 0 && !number_seen_raise(&move.seen, move.ndb, move.target.table))
             good = false;
-        print_result(settings, move.moved);
+        print_result(settings, move.passes.moved);
     }
     free_room(&move);
     close_side(&move.source);

@@ -104,6 +104,25 @@ for round in 1 2 3; do
     want 1 "$BIN/ndb_select_count" -d test source
 done
 
+say "a table that is said to be empty is empty, though all were killed before the deletions were on disk"
+want 0 "$BIN/ndb_create_table" --execute="CREATE TABLE test.source (id INT PRIMARY KEY, t VARCHAR(20))"
+want 0 "$BIN/ndb_import" --state-dir="$BOX" test "$BOX/source.csv"
+"$BIN/ndb_delete_all" --ndb-connectstring="$CS" -d test source >"$BOX/delete.out" 2>&1 &
+deleter=$!
+until [ "$(records_of source)" -lt 19000 ]; do kill -0 $deleter 2>/dev/null || break; done
+kill_nodes
+start_node 2
+start_node 1
+want 0 "$BIN/ndb_waiter" --timeout=100
+if wait $deleter; then
+    tail -n 1 "$BOX/delete.out" | grep -q '^source: [0-9]* rows deleted$' || fail "$(cat "$BOX/delete.out")"
+else
+    grep -q '^[0-9]* rows were deleted before that$' "$BOX/delete.out" || fail "$(cat "$BOX/delete.out")"
+    want 0 "$BIN/ndb_delete_all" -d test source
+fi
+[ "$(records_of source)" = 0 ] || fail "$(records_of source) rows are there; $(cat "$BOX/delete.out")"
+want 0 "$BIN/ndb_drop_table" -d test source
+
 say "rows that others insert while it goes on are moved, too, before the source goes"
 want 0 "$BIN/ndb_delete_all" -d test target
 want 0 "$BIN/ndb_create_table" --execute="CREATE TABLE test.source (id INT PRIMARY KEY, t VARCHAR(20))"
