@@ -120,13 +120,15 @@ static void run_terminal(struct console *console)
     terminal_close();
 }
 
+/* Behind a Ctrl-C the lines that follow are not wanted either. */
 static void run_pipe(struct console *console)
 {
     char *line = NULL;
     size_t room = 0;
+    int rc = 0;
 
-    while (!console->quit && getline(&line, &room, stdin) >= 0)
-        (void)console_execute_all(console, line);
+    while (!console->quit && rc != CONSOLE_INTERRUPTED && getline(&line, &room, stdin) >= 0)
+        rc = console_execute_all(console, line);
     free(line);
 }
 

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "tools/ndb_mgm_wait.h"
+
 #define LOOK_MS  100u
 #define AWAY_MAX 300u /* Seconds without contact until a node, or all servers, count as gone. */
 #define GRACE_S  3u   /* A node that has just ended may be back in a moment. */
@@ -157,7 +159,8 @@ static int refuse(struct rolling *rolling, const struct ndb_mgm_node_state *node
     return NDB_MGM_RESTART_FAILED;
 }
 
-/* Until all data nodes are started: one that is on its way is waited for, others are not. */
+/* Until all data nodes are started: one that is on its way is waited for, others are not. -1: no
+ * server answers, or Ctrl-C. */
 static int all_are_there(struct rolling *rolling)
 {
     double away = now_s();
@@ -169,7 +172,8 @@ static int all_are_there(struct rolling *rolling)
         bool comes = node->status != NDB_MGM_STATUS_SINGLEUSER &&
                      node->status != NDB_MGM_STATUS_NOT_STARTED && !is_away(node);
         if (comes) away = now_s();
-        if (interrupted || now_s() - away > GRACE_S || node->status == NDB_MGM_STATUS_SINGLEUSER)
+        if (interrupted) return -1;
+        if (now_s() - away > GRACE_S || node->status == NDB_MGM_STATUS_SINGLEUSER)
             return refuse(rolling, node);
         if (comes) tell(rolling, node, "Waiting for ");
         pause_ms(LOOK_MS);
@@ -324,6 +328,10 @@ static int prepare_and_roll(struct rolling *rolling, const uint32_t *nodes, uint
 {
     int rc = all_are_there(rolling);
 
+    if (rc != 0 && interrupted) {
+        (void)fprintf(rolling->console->out, "Interrupted: no node has been restarted\n");
+        return CONSOLE_INTERRUPTED;
+    }
     if (rc != 0) return rc;
     if (ndb_mgm_check_restart(rolling->console->handle, rolling->flags) != 0) {
         (void)fprintf(rolling->console->out, "Rolling restart refused: %s\n",
@@ -356,5 +364,6 @@ int console_rolling_restart(struct console *console, const uint32_t *nodes, uint
     int rc = prepare_and_roll(&rolling, nodes, count);
     (void)sigaction(SIGINT, &before, NULL);
     free(state);
+    if (interrupted) console_interrupt(); /* It may have come too late for this command. */
     return rc;
 }

@@ -44,6 +44,11 @@ bool console_interrupted(void)
     return interrupted != 0;
 }
 
+void console_interrupt(void)
+{
+    interrupted = 1;
+}
+
 void console_wait_server(const struct console *console)
 {
     wait_told_for(console->wait, "the answer of the management server at %s port %u",

@@ -12,7 +12,10 @@
  * is given up. */
 void console_interrupts_begin(ndb_mgm_handle_t *handle);
 void console_interrupts_end(void);
+/* Has a Ctrl-C come? What follows on the line is not carried out then. */
 bool console_interrupted(void);
+/* One has come to a command that has a way of its own to be interrupted. */
+void console_interrupt(void);
 
 /* What the next call of the handle waits for: the server itself; these data nodes (none: the server
  * again), "node 1's answer" or "node 1 to stop". */

@@ -71,6 +71,26 @@ same=0
 for pid in $(workers); do [[ " $before " == *" $pid "* ]] && same=$((same + 1)); done
 [ "$same" -ge 1 ] || fail "those that were done are restarted again"
 
+say "Ctrl-C while it waits for a node that starts: what follows is not carried out"
+mgm 0 '4 STOP'
+start_daemon 4
+rolling 'ROLLING RESTART; PROMPT carried-out'
+wait_text rolling '^(Waiting for )?Node [1-4][: ]'
+kill -INT "$(pgrep -P "$ROLLING")"
+rolling_says 130 '^Interrupted: '
+grep -qE 'refused|carried-out' "$BOX/out" && fail "after Ctrl-C: $(cat "$BOX/out")"
+printf 'ROLLING RESTART\nPROMPT carried-out\n' >"$BOX/lines"
+wait_started 4
+: >"$BOX/rolling"
+timeout -k 5 120 "$BIN/ndb_mgm" <"$BOX/lines" >"$BOX/rolling" 2>&1 &
+ROLLING=$!
+PIDS+=("$ROLLING")
+wait_text rolling '^Node [1-4] is being restarted \(1 of 4\)'
+kill -INT "$(pgrep -P "$ROLLING")"
+rolling_says 130 '^Interrupted: '
+grep -q 'carried-out' "$BOX/out" && fail "after Ctrl-C the next line is carried out: $(cat "$BOX/out")"
+for id in 1 2 3 4; do wait_started $id; done
+
 say "the management server is killed in the middle and comes back"
 before=$(workers)
 rolling
