@@ -10,6 +10,7 @@
 #include <editline/readline.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <locale.h>
 #include <pthread.h>
 #include <signal.h>
@@ -257,13 +258,16 @@ static void read_plain_lines(void)
  */
 static void rewrite(void)
 {
-    char beside[sizeof(terminal.path) + 7];
+    char *path = realpath(terminal.path, NULL); /* A link stays one. */
+    char beside[PATH_MAX + 8];
 
-    (void)snprintf(beside, sizeof(beside), "%s.XXXXXX", terminal.path);
-    int fd = mkostemp(beside, O_CLOEXEC);
-    if (fd < 0) return;
-    (void)close(fd);
-    if (write_history(beside) != 0 || rename(beside, terminal.path) != 0) (void)unlink(beside);
+    (void)snprintf(beside, sizeof(beside), "%s.XXXXXX", path == NULL ? "" : path);
+    int fd = path == NULL ? -1 : mkostemp(beside, O_CLOEXEC);
+    if (fd >= 0) {
+        (void)close(fd);
+        if (write_history(beside) != 0 || rename(beside, path) != 0) (void)unlink(beside);
+    }
+    free(path);
 }
 
 static void read_lines(void)

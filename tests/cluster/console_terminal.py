@@ -199,6 +199,22 @@ def read_plain():
     check(kept() == ["SHOW", "1 STATUS"], f"the plain history is {kept()}")
 
 
+def follow_link():
+    """A history that lies elsewhere, with a link to it, is shortened there."""
+    elsewhere = HISTORY + ".elsewhere"
+    os.rename(HISTORY, elsewhere)
+    os.symlink(elsewhere, HISTORY)
+    with open(HISTORY, "w", encoding="utf-8") as file:
+        file.write("SHOW\n2 STATUS\n")
+    console = Console()
+    console.type("\x04")
+    check(console.wait() == 0, "the end of input ends with another exit code than 0")
+    check(os.path.islink(HISTORY), "the link to the history is replaced")
+    check(kept() == ["SHOW", "2 STATUS"], f"the history behind the link is {kept()}")
+    os.unlink(HISTORY)
+    os.rename(elsewhere, HISTORY)
+
+
 def interrupt_waits():
     """Ctrl-C ends what a command waits for, and the console goes on; without a terminal it ends the program."""
     console = Console()
@@ -249,4 +265,5 @@ kill(running)
 come_back()
 shorten()
 read_plain()
+follow_link()
 print("the terminal works")
