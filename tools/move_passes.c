@@ -42,28 +42,25 @@ static int whole_pass(struct move_passes *passes)
     ndb_error_t error = {0};
     int result = passes->pass(passes, &error);
 
-    if (result == 1) result = keep_moves(passes, &error);
-    if (result == 0) return passes->pause(passes, &error) ? 0 : -1;
-    if (result == 1 && lives != ndb_connection_lives(passes->connection)) {
+    bool whole = result == 1;
+    if (whole) result = keep_moves(passes, &error);
+    bool lost = lives != ndb_connection_lives(passes->connection);
+    if (lost && result >= 0)
         (void)fprintf(stderr,
                       "All data nodes were lost meanwhile: rows that came back into %s are "
                       "moved, and counted, again\n",
                       passes->source);
-        return 0;
-    }
-    return result == 1 && passes->moved != before ? 0 : result;
+    if (result == 0) return passes->pause(passes, &error) ? 0 : -1;
+    if (whole && passes->moved != before) passes->busy++;
+    return result == 1 && (lost || passes->moved != before) ? 0 : result;
 }
 
 bool move_passes_run(struct move_passes *passes)
 {
-    uint32_t count = 0;
     int result = 0;
 
-    while (result == 0 && count < MOVE_PASSES_MAX) {
-        uint64_t before = passes->moved;
+    while (result == 0 && passes->busy < MOVE_PASSES_MAX)
         result = whole_pass(passes);
-        if (passes->moved != before) count++;
-    }
     if (result == 0)
         (void)fprintf(
             stderr,

@@ -12,7 +12,8 @@
 
 #include "ndb/ndb.h"
 
-/* So many scans may meet rows; more of them, and others insert as fast as they are moved. */
+/* So many scans may come to their end and have met rows; more of them, and others insert as fast as
+ * they are moved. */
 #define MOVE_PASSES_MAX 100u
 
 struct move_passes {
@@ -21,6 +22,7 @@ struct move_passes {
     const char *source; /* The table's name, for messages. */
     uint64_t moved;     /* Rows; what a loss of all data nodes brought back counts again. */
     uint64_t epoch;     /* The newest commit; 0 = there is none, or all are on disk. */
+    uint32_t busy;      /* Scans that came to their end and have met rows. */
 
     void *context; /* The caller's. */
     /* One scan, which adds to moved and sets epoch. 1: to the end; 0: a temporary error, in *error;

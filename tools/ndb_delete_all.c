@@ -3,8 +3,10 @@
 /*
  * A scan reads the keys, transactions with a batch of deletes each follow it, several at a time. A
  * row that somebody else has deleted meanwhile is no error. What fails with a temporary error is
- * left where it is, and a further pass over the table finds it again; so it does what comes back
- * behind a scan because all data nodes were lost before it was on disk.
+ * left where it is, and a further pass over the table finds it again.
+ *
+ * Rows whose deletion was not on disk are back when all data nodes were lost and have returned, also
+ * in a table that was done before. So all tables are emptied again then.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -219,14 +221,8 @@ static struct ndb_record *key_record(ndb_t *ndb, struct ndb_table *table)
     return record;
 }
 
-/* One pass over the table, in one life of the cluster or with work->again set. */
 static void delete_pass(const struct settings *settings, struct work *work)
 {
-    static const ndb_error_t lost = {.code = ERR_CLUSTER_FAILURE,
-                                     .text = "All data nodes were lost meanwhile",
-                                     .detail = "",
-                                     .status = NDB_STATUS_TEMPORARY};
-    uint32_t lives = ndb_connection_lives(settings->tool.connection);
     struct ndb_scan *scan = ndb_scan_start(work->ndb, work->keys, NULL, 0);
 
     if (scan == NULL) {
@@ -237,10 +233,6 @@ static void delete_pass(const struct settings *settings, struct work *work)
         delete_in_batches(work, scan);
     }
     ndb_scan_close(scan);
-    if (lives == ndb_connection_lives(settings->tool.connection)) return;
-    (void)fprintf(stderr, "All data nodes were lost meanwhile: rows whose deletion was not on disk "
-                          "are back, and count again\n");
-    note_error(work, &lost);
 }
 
 /* 0, or -1 with the error printed behind what stands on standard output. */
@@ -295,9 +287,24 @@ static int delete_all(void *context, char **argv, cJSON *list)
     return TOOL_OK;
 }
 
-static int run(void *settings, int argc, char **argv)
+static int run(void *context, int argc, char **argv)
 {
-    return tool_each(settings, argc, argv, 1, delete_all);
+    struct settings *settings = context;
+    cJSON *list = cJSON_CreateArray();
+    int code = TOOL_OK;
+    bool lost;
+
+    do {
+        uint32_t lives = ndb_connection_lives(settings->tool.connection);
+        for (int i = 0; i < argc && code == TOOL_OK; i++)
+            code = delete_all(settings, argv + i, list);
+        lost = code == TOOL_OK && lives != ndb_connection_lives(settings->tool.connection);
+        if (lost)
+            (void)fprintf(stderr, "All data nodes were lost meanwhile: rows whose deletion was not "
+                                  "on disk are back; all is deleted again\n");
+    } while (lost);
+    tool_json_end(&settings->tool, list);
+    return code;
 }
 
 int main(int argc, char **argv)

@@ -115,7 +115,7 @@ start_node 2
 start_node 1
 want 0 "$BIN/ndb_waiter" --timeout=100
 if wait $deleter; then
-    tail -n 1 "$BOX/delete.out" | grep -q '^source: [0-9]* rows deleted$' || fail "$(cat "$BOX/delete.out")"
+    grep -q '^source: [0-9]* rows\? deleted$' "$BOX/delete.out" || fail "$(cat "$BOX/delete.out")"
 else
     grep -q '^[0-9]* rows were deleted before that$' "$BOX/delete.out" || fail "$(cat "$BOX/delete.out")"
     want 0 "$BIN/ndb_delete_all" -d test source
@@ -132,10 +132,11 @@ mover=$!
 until [ "$(records_of target)" -gt 1000 ]; do kill -0 $mover 2>/dev/null || break; done
 mkdir -p "$BOX/more"
 sed 's/,/0000000,/' "$BOX/source.csv" | head -n 200 >"$BOX/more/source.csv"
-more=0
-"$BIN/ndb_import" --ndb-connectstring="$CS" --state-dir="$BOX/more" test "$BOX/more/source.csv" >"$BOX/more.out" 2>&1 && more=200
+fewest=20000 # When the source is dropped under the second import, as many of its rows as were in time.
+"$BIN/ndb_import" --ndb-connectstring="$CS" --state-dir="$BOX/more" test "$BOX/more/source.csv" >"$BOX/more.out" 2>&1 && fewest=20200
 wait $mover || fail "rows of others ended the move: $(cat "$BOX/move.out")"
-[ "$(records_of target)" = $((20000 + more)) ] || fail "$(records_of target) of $((20000 + more)) rows are there; $(cat "$BOX/move.out" "$BOX/more.out")"
+there=$(records_of target)
+[ "$there" -ge $fewest ] && [ "$there" -le 20200 ] || fail "$there of $fewest to 20200 rows are there; $(cat "$BOX/move.out" "$BOX/more.out")"
 
 say "the directory of a node that runs is not opened a second time"
 mkdir "$BOX/other"

@@ -182,6 +182,9 @@ static void an_empty_scan_over_a_loss_says_nothing(void **state)
     assert_int_equal(passes.moved, 3);
     assert_true(moves((struct scan[]){{.rows = 3, .lost = true}, {.rows = 0}}));
     assert_int_equal(scans, 2);
+    assert_true(moves((struct scan[]){
+        {.rows = 3, .lost = true, .error = ERR_TC_OPERATIONS}, {.rows = 3}, {.rows = 0}}));
+    assert_int_equal(scans, 3);
 }
 
 static void a_cut_scan_is_begun_again_as_long_as_there_are_tries(void **state)
@@ -210,6 +213,11 @@ static void others_that_insert_for_ever_end_the_move(void **state)
     list[MOVE_PASSES_MAX - 1].rows = 0; /* The last one that there is meets none. */
     assert_true(moves(list));
     assert_int_equal(scans, MOVE_PASSES_MAX);
+    list[0].error = ERR_TC_OPERATIONS; /* A scan that was cut says nothing about others. */
+    list[MOVE_PASSES_MAX - 1].rows = 1;
+    list[MOVE_PASSES_MAX].rows = 0;
+    assert_true(moves(list));
+    assert_int_equal(scans, MOVE_PASSES_MAX + 1);
 }
 
 int main(void)
