@@ -278,10 +278,14 @@ void import_keep_state(struct load *load)
 /* The begin of the line about how to go on; after an interruption it says what is in the table. */
 static void tell_rows(const struct load *load)
 {
+    const struct import_commits *commits = &load->commits;
+    bool sure = !commits->lost && commits->tries == 0 && !load->cut_off;
+
     (void)fprintf(stderr, "%s: ", load->path);
     if (!load->interrupted) return;
-    (void)fprintf(stderr, "interrupted, %" PRIu64 " rows are in the table, ",
-                  load->totals.rows_before + load->totals.rows);
+    (void)fprintf(
+        stderr, "interrupted, %" PRIu64 " rows %s, ", load->totals.rows_before + load->totals.rows,
+        sure ? "are in the table" : "were put into the table, and those not on disk may be gone");
     if (load->commits.memory)
         (void)fprintf(stderr, "in memory only; ");
     else if (load->totals.on_disk)

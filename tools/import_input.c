@@ -17,8 +17,10 @@ bool import_input_open(struct import_input *input, const char *path)
     struct stat status;
 
     *input = (struct import_input){.fd = STDIN_FILENO, .room = WINDOW_START};
-    if (strcmp(path, "-") != 0) input->fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* Who will write to a pipe is waited for where a signal can end the wait. */
+    if (strcmp(path, "-") != 0) input->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (input->fd < 0) return false;
+    if (input->fd != STDIN_FILENO) (void)fcntl(input->fd, F_SETFL, O_RDONLY);
     if (fstat(input->fd, &status) != 0 || S_ISDIR(status.st_mode)) {
         if (S_ISDIR(status.st_mode)) errno = EISDIR;
         import_input_close(input);

@@ -9,30 +9,37 @@
 
 #include "tools/import.h"
 
+static const int numbers[] = {SIGINT, SIGTERM};
+#define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
+
 static volatile sig_atomic_t interrupted;
+static bool taken[NUMBERS];     /* Those that are ours, and were not ignored. */
 static int woken[2] = {-1, -1}; /* A pipe that can be read when a signal has come. */
 
+/* Whichever comes next ends the program. */
 static void on_signal(int number)
 {
     int saved = errno;
 
-    interrupted = number;
+    for (size_t i = 0; i < NUMBERS; i++)
+        if (taken[i]) (void)signal(numbers[i], SIG_DFL);
+    if (interrupted == 0) interrupted = number;
     /* Any thread may have got the signal, and it may come a moment before the wait. */
-    if (write(woken[1], "", 1) != 1) interrupted = number; /* The pipe is full of them. */
+    ssize_t written = write(woken[1], "", 1);
+    (void)written; /* The pipe has room for two. */
     errno = saved;
 }
 
 void import_interrupts_begin(void)
 {
-    static const int numbers[] = {SIGINT, SIGTERM};
-    struct sigaction ours = {.sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+    struct sigaction ours = {.sa_handler = on_signal, .sa_flags = (int)SA_RESTART};
     struct sigaction before;
 
     if (pipe2(woken, O_CLOEXEC | O_NONBLOCK) != 0) return; /* They end it at once. */
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            (void)sigaction(numbers[i], &ours, NULL); /* A second one ends it at once. */
-    }
+    for (size_t i = 0; i < NUMBERS; i++)
+        taken[i] = sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN;
+    for (size_t i = 0; i < NUMBERS; i++)
+        if (taken[i]) (void)sigaction(numbers[i], &ours, NULL);
 }
 
 int import_interrupted(void)

@@ -494,6 +494,16 @@ static int import_file(struct import_settings *import, const char *database, con
     return code;
 }
 
+/* The file was not begun. --resume goes on with no pipe, nor where rows get numbers. */
+static void tell_not_begun(const struct import_settings *import, const char *path)
+{
+    struct stat status;
+    bool regular = strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+
+    (void)fprintf(stderr, "%s: interrupted before its first row%s\n", path,
+                  regular && !import->missing_ai ? "; --resume goes on with it" : "");
+}
+
 /* All files, one after the other. What is complete is known to --resume until all of them are. */
 static int import_files(struct import_settings *import, int argc, char **argv, int database)
 {
@@ -504,8 +514,7 @@ static int import_files(struct import_settings *import, int argc, char **argv, i
 
     for (; i < argc; i++) {
         if (import_interrupted() != 0) {
-            (void)fprintf(stderr, "%s: interrupted before its first row%s\n", argv[i],
-                          import->missing_ai ? "" : "; --resume goes on with it");
+            tell_not_begun(import, argv[i]);
             break;
         }
         if (import_file(import, argv[database], argv[i], list, &complete) == TOOL_OK) continue;

@@ -1,0 +1,68 @@
+/* test_import_interrupt.c -- the first signal is noted, and the second ends the import. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tools/import.h"
+
+enum { SURVIVED = 0, NOT_NOTED = 1, STILL_WAITS = 2 };
+
+/* What becomes of an import that gets these signals one after the other. `ignored`: by who has
+ * started it. */
+static int signals(int first, int second, int ignored)
+{
+    int status;
+    int nothing[2];
+    assert_int_equal(pipe(nothing), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (ignored != 0) (void)signal(ignored, SIG_IGN);
+        import_interrupts_begin();
+        (void)raise(first);
+        if (import_interrupted() != (first == ignored ? 0 : first)) _exit(NOT_NOTED);
+        if (first != ignored && import_wait_readable(nothing[0])) _exit(STILL_WAITS);
+        (void)raise(second);
+        _exit(SURVIVED);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    (void)close(nothing[0]);
+    (void)close(nothing[1]);
+    return status;
+}
+
+static void ended_by(int number, int status)
+{
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), number);
+}
+
+static void the_second_one_ends_it(void **state)
+{
+    (void)state;
+    ended_by(SIGINT, signals(SIGINT, SIGINT, 0));
+    ended_by(SIGTERM, signals(SIGINT, SIGTERM, 0));
+    ended_by(SIGINT, signals(SIGTERM, SIGINT, 0));
+    ended_by(SIGTERM, signals(SIGTERM, SIGTERM, 0));
+}
+
+static void what_was_ignored_still_is(void **state)
+{
+    (void)state;
+    assert_int_equal(signals(SIGTERM, SIGINT, SIGINT), SURVIVED);
+    assert_int_equal(signals(SIGINT, SIGTERM, SIGINT), SURVIVED); /* The one that counts first. */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_second_one_ends_it),
+                                       cmocka_unit_test(what_was_ignored_still_is)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
