@@ -123,12 +123,31 @@ static bool sync_name(struct import_reject_file *file)
     return good;
 }
 
+/* Is it empty, or does it begin with the number of a row and a tabulator, or a part of that? */
+static bool has_rows(int fd)
+{
+    char text[32];
+    ssize_t size = pread(fd, text, sizeof(text) - 1, 0);
+
+    if (size < 0) return false;
+    text[size] = '\0';
+    size_t digits = strspn(text, "0123456789");
+    return digits == (size_t)size || (digits > 0 && text[digits] == '\t');
+}
+
 bool import_reject_file_begin(struct import_reject_file *file)
 {
     file->failed[0] = '\0';
     if (is_stream(file->path)) return true;
     int fd = open_alone(file->path, 0);
-    if (fd < 0 && errno == ENOENT) return true;
+    /* Whether it can be made, or written to, matters when a row is rejected. */
+    if (fd < 0 && (errno == ENOENT || errno == EACCES || errno == EPERM || errno == EROFS))
+        return true;
+    if (fd >= 0 && !has_rows(fd)) {
+        (void)close(fd);
+        errno = EBADMSG;
+        return false;
+    }
     return take(file, fd);
 }
 

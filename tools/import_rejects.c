@@ -38,6 +38,8 @@ void import_rejects_failed(struct load *load)
     if (itself && errno == EWOULDBLOCK) why = "another ndb_import writes to it";
     if (itself && errno == EEXIST)
         why = "another program has written to it since this import began";
+    if (itself && errno == EBADMSG)
+        why = "it is no file of rejected rows (see --rejects-file and --state-dir)";
     (void)fprintf(stderr,
                   "%s%s: %s%s%s. Rejected rows cannot be kept; what is not in this file counts "
                   "as not done\n",

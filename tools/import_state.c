@@ -17,6 +17,7 @@
 #define FIELDS_13  13 /* Fields of an older one, with neither options nor epoch. */
 #define FIELDS_11  11 /* Fields of one without a cluster, which also counted what was in memory. */
 #define FIELDS_9   9  /* Fields of one without a table. */
+#define IN_THE_WAY "is in the way: it is not of ndb_import (see --state-dir)"
 #define TEXT_MAX   4096u
 #define TAIL_BYTES 65536u
 
@@ -196,8 +197,8 @@ static bool understand(struct import_state *state, const char *text, size_t size
         strstr(text, count == FIELDS_13 ? "\noptions" : "\ncluster") == NULL)
         return is_of_older_version(state);
     if (count != FIELDS || checked_size(text, size) == 0 || state->doubt < point->mark)
-        return complain(state, "is no state of an import, or damaged; without --resume it is "
-                               "replaced, and the whole file is imported");
+        return complain(state, "is damaged; without --resume it is replaced, and the whole file is "
+                               "imported");
     return is_same(state, &was, tail);
 }
 
@@ -214,6 +215,18 @@ static bool read_state(struct import_state *state)
     return understand(state, text, (size_t)size);
 }
 
+/* Is it a state, a part of one, or nothing, as a killed run leaves it? What else has the name is
+ * somebody else's. */
+static bool is_state(int fd)
+{
+    char text[sizeof(TITLES) - 1];
+    struct stat status;
+
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+    ssize_t size = pread(fd, text, sizeof(text), 0);
+    return size >= 0 && memcmp(text, TITLES, (size_t)size) == 0;
+}
+
 /* Locks what is open. False: the reason is printed, and it is closed. */
 static bool lock_file(const struct import_state *state, int fd)
 {
@@ -227,7 +240,8 @@ static bool lock_file(const struct import_state *state, int fd)
     return false;
 }
 
-/* Opens and locks the state file, if there is one. False: the reason is printed. */
+/* Opens and locks the state file, if there is one. False: the reason is printed, also that it is
+ * none, which would be replaced, and removed at the end. */
 static bool lock_state(struct import_state *state)
 {
     for (;;) {
@@ -238,10 +252,12 @@ static bool lock_state(struct import_state *state)
             return false;
         }
         if (!lock_file(state, fd)) return false;
+        if (!import_is_at(fd, state->path)) {
+            (void)close(fd); /* Replaced meanwhile. */
+            continue;
+        }
         state->lock = fd;
-        if (import_is_at(fd, state->path)) return true;
-        (void)close(fd); /* Replaced meanwhile. */
-        state->lock = -1;
+        return is_state(fd) || complain(state, IN_THE_WAY);
     }
 }
 
@@ -341,17 +357,6 @@ static size_t make_text(const struct import_state *state, uint64_t limit, char *
     return (size_t)size;
 }
 
-/* Is it what a killed run has left, which has written its state, a part of it, or nothing? */
-static bool is_left_over(int fd)
-{
-    char text[sizeof(TITLES) - 1];
-    struct stat status;
-
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return false;
-    ssize_t size = pread(fd, text, sizeof(text), 0);
-    return size >= 0 && memcmp(text, TITLES, (size_t)size) == 0;
-}
-
 /* Takes away a file that has the new one's name, and is nobody's. False: the reason is printed. */
 static bool clear_name(const struct import_state *state, const char *path)
 {
@@ -362,10 +367,11 @@ static bool clear_name(const struct import_state *state, const char *path)
     bool own = fd >= 0 && state->lock >= 0 && import_is_at(state->lock, path);
     if (fd >= 0 && !own && !lock_file(state, fd)) return false;
     bool here = fd < 0 || import_is_at(fd, path);
-    bool good = !here || (fd >= 0 && (own || is_left_over(fd)) && unlink(path) == 0);
+    bool good = !here || (fd >= 0 && (own || is_state(fd)) && unlink(path) == 0);
     if (!good)
-        (void)fprintf(stderr, "%s is in the way: %s (see --state-dir)\n", path,
-                      fd < 0 ? strerror(errno) : "it is not of ndb_import");
+        (void)fprintf(stderr,
+                      fd < 0 ? "%s is in the way: %s (see --state-dir)\n" : "%s " IN_THE_WAY "\n",
+                      path, strerror(errno));
     if (fd >= 0) (void)close(fd);
     return good;
 }
@@ -435,7 +441,11 @@ void import_state_remove(const char *directory, const char *name)
     char path[4200];
 
     make_path(path, sizeof(path), directory, name);
-    (void)unlink(path);
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && import_is_at(fd, path) && is_state(fd))
+        (void)unlink(path);
+    (void)close(fd);
 }
 
 void import_state_free(struct import_state *state)

@@ -81,7 +81,7 @@ uint32_t import_checksum(const void *bytes, size_t count);
 void import_state_rewind(struct import_state *state, uint64_t number);
 /* Saves; rows up to `limit` may be sent then. False: the reason is printed. */
 bool import_state_save(struct import_state *state, uint64_t limit, uint64_t now_ms);
-/* Removes the state file of an import, if there is one. */
+/* Removes the state file of an import, if there is one; a file that is none stays. */
 void import_state_remove(const char *directory, const char *name);
 void import_state_free(struct import_state *state);
 

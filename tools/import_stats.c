@@ -5,8 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tools/import.h"
+
+#define TITLES "runno\tid\tname\tparent\tobs\tsum\tmean\tmin\tmax\tstddev\n"
 
 void import_series_add(struct import_series *series, double value)
 {
@@ -20,18 +24,48 @@ void import_series_add(struct import_series *series, double value)
     series->squares += step * (value - series->mean); /* Welford. */
 }
 
+/* Is the file empty, or did an import make it? */
+static bool is_statistics(FILE *file)
+{
+    char line[sizeof(TITLES)];
+    struct stat status;
+
+    if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+    return status.st_size == 0 ||
+           (fgets(line, sizeof(line), file) != NULL && strcmp(line, TITLES) == 0);
+}
+
+/* To append to it. NULL: errno tells why; EBADMSG: it is somebody else's, and is not replaced. */
+static FILE *open_statistics(const char *path, bool anew)
+{
+    FILE *file = fopen(path, "a+");
+
+    if (file == NULL) return NULL;
+    errno = EBADMSG;
+    if (is_statistics(file) && (!anew || ftruncate(fileno(file), 0) == 0) &&
+        fseek(file, 0, SEEK_END) == 0) {
+        if (ftell(file) == 0) (void)fputs(TITLES, file);
+        return file;
+    }
+    int error = errno;
+    (void)fclose(file);
+    errno = error;
+    return NULL;
+}
+
 bool import_series_write(const char *directory, const char *name, uint32_t run,
                          const struct import_series *series, uint32_t count)
 {
     char path[4200];
 
     (void)snprintf(path, sizeof(path), "%s/%s.stt", directory, name);
-    FILE *out = fopen(path, run > 1 ? "a" : "w");
+    FILE *out = open_statistics(path, run == 1);
     if (out == NULL) {
-        (void)fprintf(stderr, "%s: %s\n", path, strerror(errno));
+        (void)fprintf(stderr, "%s: %s\n", path,
+                      errno == EBADMSG ? "is in the way: it is not of ndb_import (see --state-dir)"
+                                       : strerror(errno));
         return false;
     }
-    if (run == 1) (void)fputs("runno\tid\tname\tparent\tobs\tsum\tmean\tmin\tmax\tstddev\n", out);
     for (uint32_t i = 0; i < count; i++) {
         const struct import_series *s = &series[i];
         double deviation = s->count > 1 ? sqrt(s->squares / (double)(s->count - 1)) : 0;

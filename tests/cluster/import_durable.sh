@@ -143,7 +143,7 @@ refused() { # PATTERN: nothing is touched.
     after=$(rows_of)
     [ "$before" = "$after" ] || fail "a refused run has imported rows: $before are $after"
 }
-DAMAGED='big\.map is (no state of an import, or damaged; without --resume it is replaced|of an older version)'
+DAMAGED='big\.map is (damaged; without --resume it is replaced|in the way: it is not of ndb_import|of an older version)'
 begun
 size=$(stat -c %s "$BOX/kept.map")
 for ((cut = 1; cut < size; cut += 1 + size / 9)); do

@@ -317,6 +317,22 @@ import 1 --rejects-file="$BOX/small.rej" test "$BOX/small.csv"
 want_text err 'row 2 is the last one that is done; --resume goes on there$'
 [ ! -e "$BOX/state/small.map.new" ] || fail "the file of a killed run stays"
 rm -f "$BOX"/state/*
+for kept in map rej stt; do # What has a name of the import's files, and is none of them, stays as it is.
+    want 0 "$BIN/ndb_delete_all" -d test small
+    echo 'a file of somebody else' >"$BOX/state/small.$kept"
+    import 1 --stats test "$BOX/small.csv"
+    want_text err "state/small\\.$kept:? .*(it is not of ndb_import|it is no file of rejected rows) \\(see .*--state-dir\\)"
+    [ "$(cat "$BOX/state/small.$kept")" = 'a file of somebody else' ] || fail "small.$kept of somebody else is overwritten"
+    rm -f "$BOX"/state/*
+done
+printf '1,"x",1\n' >"$BOX/state/pipe.csv"
+mkfifo "$BOX/pipe"
+echo 'a file of somebody else' >"$BOX/state/pipe.map" # A pipe has no state.
+want 0 "$BIN/ndb_delete_all" -d test small
+cat "$BOX/state/pipe.csv" >"$BOX/pipe" &
+import 0 --table=small --input-type=csv test "$BOX/pipe"
+[ "$(cat "$BOX/state/pipe.map")" = 'a file of somebody else' ] || fail "pipe.map of somebody else is removed"
+rm -f "$BOX"/state/*
 
 say "states that do not fit"
 want 0 "$BIN/ndb_delete_all" -d test small
@@ -326,7 +342,8 @@ import 1 --resume test "$BOX/small.csv"
 want_text err 'small\.map: the file had [0-9]+ bytes then, and has [0-9]+ now$'
 echo rubbish >"$BOX/state/small.map"
 import 1 --resume test "$BOX/small.csv"
-want_text err 'small\.map is no state of an import'
+want_text err 'small\.map is in the way: it is not of ndb_import \(see --state-dir\)$'
+rm "$BOX/state/small.map"
 
 say "a table that is another one than that of the former run"
 alter() { want 0 "$BIN/ndb_alter_table" -d test -e "$1"; }
@@ -448,6 +465,15 @@ rows=$(sed -nE 's/.*interrupted, ([0-9]+) rows.* row ([0-9]+) is.*/\1 \2/p' "$BO
 [ "${rows% *}" = "${rows#* }" ] || fail "rows that were read and not rejected are not in the table: $(cat "$BOX/err")"
 has_rows big "${rows% *}"
 want 0 "$BIN/ndb_delete_all" -d test big
+
+say "interrupted while nobody writes to a pipe"
+env --default-signal=INT "$BIN/ndb_import" --state-dir="$BOX/state" --table=big test "$BOX/slow" >"$BOX/out" 2>"$BOX/err" &
+importer=$!
+PIDS+=("$importer")
+# Until SIGINT and SIGTERM are its own: the next thing that it does is to open the pipe.
+until grep -qE '^SigCgt:.*[4-7c-f][0-9a-f]{2}[2367abef]$' "/proc/$importer/status"; do kill -0 "$importer" || break; done
+interrupt INT 130
+want_text err "slow: $IN_TABLE; row 0 is the last one that was read"
 
 # next_is TABLE NUMBER: the cluster gives this one next.
 next_is() {

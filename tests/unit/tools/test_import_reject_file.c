@@ -310,6 +310,43 @@ static void link_to_nothing(void **state)
     has("1\ta\n");
 }
 
+/* What has no rows of an import would be lost, and stays. */
+static void of_somebody_else(void **state)
+{
+    static const char *const texts[] = {"@@ -1,3 +1,3 @@\n", "7 rows\n", "\n", "\t1\n"};
+    static const char *const own[] = {"", "1", "12\t3\tx\ty\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        make(texts[i]);
+        assert_false(trim("rows", 0));
+        assert_int_equal(errno, EBADMSG);
+        has(texts[i]);
+    }
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        make(own[i]);
+        assert_true(trim("rows", 0));
+        has("");
+    }
+}
+
+/* It is only in the way of a row that is rejected. */
+static void not_writable(void **state)
+{
+    struct import_reject_file file = {.path = "rows"};
+    (void)state;
+    make("1\ta\n");
+    assert_int_equal(chmod("rows", 0444), 0);
+    if (getuid() == 0) assert_int_equal(seteuid(65534), 0); /* Root may write to it. */
+    assert_true(import_reject_file_begin(&file));
+    assert_true(import_reject_file_trim(&file, 0));
+    assert_false(import_reject_file_open(&file));
+    assert_int_equal(errno, EACCES);
+    assert_true(import_reject_file_end(&file));
+    assert_int_equal(seteuid(getuid()), 0);
+    has("1\ta\n");
+    assert_int_equal(unlink("rows"), 0);
+}
+
 static void failures(void **state)
 {
     struct import_reject_file file = {.path = "nowhere/rows"};
@@ -337,6 +374,8 @@ int main(void)
         cmocka_unit_test(replaced_before_lock),
         cmocka_unit_test(synced_names),
         cmocka_unit_test(link_to_nothing),
+        cmocka_unit_test(of_somebody_else),
+        cmocka_unit_test(not_writable),
         cmocka_unit_test(failures),
     };
     return cmocka_run_group_tests(tests, make_box, remove_box);

@@ -84,6 +84,30 @@ static void of_somebody_else(void **state)
     assert_int_equal(access("t.map", F_OK), -1);
 }
 
+/* Without --resume a state is replaced, and it is removed when all is done. */
+static void state_of_somebody_else(void **state)
+{
+    static const char text[] = "runno = 1\nof another program\n";
+    (void)state;
+    make("t.map", text);
+    assert_false(saves(false));
+    assert_false(saves(true));
+    has("t.map", text);
+    import_state_remove(".", "t");
+    has("t.map", text);
+    assert_int_equal(unlink("t.map"), 0);
+    import_state_remove(".", "t"); /* There is none. */
+    assert_true(saves(false));
+    int fd = open("t.map", O_RDWR);
+    assert_true(fd >= 0);
+    assert_int_equal(flock(fd, LOCK_EX), 0); /* Another import has begun meanwhile. */
+    import_state_remove(".", "t");
+    assert_int_equal(access("t.map", F_OK), 0);
+    (void)close(fd);
+    import_state_remove(".", "t");
+    assert_int_equal(access("t.map", F_OK), -1);
+}
+
 static void left_over(void **state)
 {
     static const char *const texts[] = {
@@ -117,6 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_somebody_else),
+        cmocka_unit_test(state_of_somebody_else),
         cmocka_unit_test(left_over),
         cmocka_unit_test(in_use),
     };
