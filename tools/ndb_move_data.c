@@ -265,27 +265,32 @@ static void print_row_name(const struct move *move, const uint8_t *row)
     (void)fprintf(stderr, "): ");
 }
 
+/* Puts one column of the source's row into move->out_row. 0, or the error's number. */
+static int convert_column(struct move *move, const uint8_t *row, uint32_t id)
+{
+    const struct ndb_column_info *to = &move->target.columns[move->to[id]];
+    const void *value;
+    uint32_t size;
+    int code = ndb_row_get(move->source.record, row, id, &value, &size);
+
+    if (code == 0 && value != NULL) {
+        code = move_value(move->source.table, &move->source.columns[id], move->target.table, to,
+                          value, size, move->text, move->value, &size);
+        value = move->value;
+    }
+    return code != 0 ? code : ndb_row_set(move->target.record, move->out_row, to->id, value, size);
+}
+
 /* Fills move->out_row. False: a value does not fit, and that is printed. */
 static bool convert_row(struct move *move, const uint8_t *row)
 {
     for (uint32_t i = 0; i < move->source.info.columns; i++) {
-        const struct ndb_column_info *to =
-            &move->target.columns[move->to[i] == NONE ? 0 : move->to[i]];
-        const void *value;
-        uint32_t size;
-        if (move->to[i] == NONE) continue;
-        int code = ndb_row_get(move->source.record, row, i, &value, &size);
-        if (code == 0 && value != NULL) {
-            code = move_value(move->source.table, &move->source.columns[i], move->target.table, to,
-                              value, size, move->text, move->value, &size);
-            value = move->value;
-        }
-        if (code == 0) code = ndb_row_set(move->target.record, move->out_row, to->id, value, size);
+        int code = move->to[i] == NONE ? 0 : convert_column(move, row, i);
         if (code == 0) continue;
         ndb_error_t error;
         ndb_error_lookup(code, &error);
         print_row_name(move, row);
-        (void)fprintf(stderr, "column %s: ", to->name);
+        (void)fprintf(stderr, "column %s: ", move->target.columns[move->to[i]].name);
         tool_print_error(&error);
         return false;
     }
@@ -305,7 +310,7 @@ static bool note_error(const struct move *move, struct ndb_transaction *transact
         if (operations[i] == culprit) print_row_name(move, row_of(move, i));
     tool_print_error(error);
     if (error->status == NDB_STATUS_UNKNOWN)
-        (void)fprintf(stderr, "Run it again: what has been moved is no longer in %s\n",
+        (void)fprintf(stderr, "Run it again: it goes on with what is in %s\n",
                       move->settings->source);
     return false;
 }
@@ -368,6 +373,8 @@ static enum outcome move_batch(struct move *move, struct ndb_transaction *transa
             return GIVE_UP;
         }
     }
+    /* Rows that others have inserted since the numbers were looked at. */
+    if (!number_seen_raise(&move->seen, move->ndb, move->target.table)) return GIVE_UP;
     if (ndb_execute(transaction, NDB_COMMIT, 0) != 0)
         return note_error(move, transaction, inserts, error) ? TRY_AGAIN : GIVE_UP;
     move->passes.moved += move->count;
@@ -442,6 +449,55 @@ static int move_pass(struct move_passes *passes, ndb_error_t *error)
     return -1;
 }
 
+/* ---- Numbers ---- */
+
+/* One scan of the column of the source that gives the target its numbers. 1: to the end; 0: a
+ * temporary error in *error; -1: printed. */
+static int look_at_numbers(struct move *move, uint32_t id, ndb_error_t *error)
+{
+    uint8_t *only = calloc(move->source.info.columns / 8 + 1, 1);
+    struct ndb_scan_options column = {.lock = NDB_COMMITTED_READ, .mask = only};
+    const void *row;
+    int more = 1;
+
+    if (only == NULL) {
+        out_of_memory();
+        return -1;
+    }
+    only[id / 8] |= (uint8_t)(1u << id % 8);
+    struct ndb_scan *scan = ndb_scan_start(move->ndb, move->source.record, &column, 0);
+    while (scan != NULL && (more = ndb_scan_next(scan, &row, 0)) == 1) {
+        /* What does not fit ends the move when the row is moved. */
+        if (convert_column(move, row, id) == 0)
+            number_seen_row(&move->seen, move->target.record, move->out_row);
+    }
+    *error = scan == NULL ? *ndb_error(move->ndb) : *ndb_scan_error(scan);
+    error->detail = "";
+    ndb_scan_close(scan);
+    free(only);
+    if (scan != NULL && more == 0) return 1;
+    if (error->status == NDB_STATUS_TEMPORARY) return 0;
+    tool_print_error(error);
+    return -1;
+}
+
+/* The numbers that the cluster gives for the target go on behind those of the source's rows, before
+ * the first one is moved: a move that is killed and begun again does not see all of them. False: the
+ * reason is printed. */
+static bool raise_numbers(struct move *move)
+{
+    ndb_error_t error = {0};
+    int result = 1;
+
+    number_seen_begin(&move->seen, move->target.table);
+    for (uint32_t i = 0; move->seen.counts && i < move->source.info.columns; i++) {
+        if (move->to[i] != move->seen.column) continue;
+        while ((result = look_at_numbers(move, i, &error)) == 0)
+            if (!pause_before(move, &error, &move->tries)) return false;
+    }
+    return result == 1 && number_seen_raise(&move->seen, move->ndb, move->target.table);
+}
+
 static bool pause_before_pass(struct move_passes *passes, const ndb_error_t *error)
 {
     struct move *move = passes->context;
@@ -460,10 +516,13 @@ static bool move_rows(struct move *move)
     return move_passes_run(&move->passes);
 }
 
-static void print_result(const struct settings *settings, uint64_t moved)
+static void print_result(const struct settings *settings, const struct move_passes *passes)
 {
+    uint64_t moved = passes->moved;
+
     if (settings->tool.format == TOOL_TEXT) {
-        printf("%" PRIu64 " rows moved from %s to %s\n", moved, settings->source, settings->target);
+        printf("%" PRIu64 " rows moved from %s to %s%s\n", moved, settings->source,
+               settings->target, passes->epoch == 0 ? "" : ", not all of them known to be on disk");
         return;
     }
     cJSON *object = cJSON_CreateObject();
@@ -503,11 +562,8 @@ static int move_data(void *context, int argc, char **argv)
     }
     good = good && match_columns(&move);
     if (good) {
-        number_seen_begin(&move.seen, move.target.table);
-        good = move_rows(&move);
-        if (move.passes.moved > 0 && !number_seen_raise(&move.seen, move.ndb, move.target.table))
-            good = false;
-        print_result(settings, move.passes.moved);
+        good = raise_numbers(&move) && move_rows(&move);
+        print_result(settings, &move.passes);
     }
     free_room(&move);
     close_side(&move.source);

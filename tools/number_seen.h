@@ -14,6 +14,7 @@ struct number_seen {
     uint32_t size;   /* Bytes of that column. */
     bool is_signed;
     uint64_t greatest; /* The greatest number in that column of all rows so far; 0: none. */
+    uint64_t raised;   /* No number up to this one is taken any more. */
 };
 
 /* Looks for the table's AUTO_INCREMENT column. */
@@ -21,6 +22,6 @@ void number_seen_begin(struct number_seen *seen, const struct ndb_table *table);
 /* A row that was inserted, or will be: numbers between are nobody's. One without the column does
  * not count, nor does one below 1. */
 void number_seen_row(struct number_seen *seen, const struct ndb_record *record, const void *row);
-/* No number up to the greatest one is taken any more (ndb_auto_increment_set). Waits. False: the
- * reason is printed. */
-bool number_seen_raise(const struct number_seen *seen, ndb_t *ndb, const struct ndb_table *table);
+/* No number up to the greatest one is taken any more (ndb_auto_increment_set). Waits for the disks,
+ * unless it is so already. False: the reason is printed. */
+bool number_seen_raise(struct number_seen *seen, ndb_t *ndb, const struct ndb_table *table);
