@@ -10,15 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ndb/ndb.h"
+#include "tools/tool_common.h"
 
 /* So many scans may come to their end and have met rows; more of them, and others insert as fast as
  * they are moved. */
 #define MOVE_PASSES_MAX 100u
 
 struct move_passes {
-    ndb_t *ndb;
-    const struct ndb_cluster_connection *connection;
+    const struct tool *tool;
     const char *source; /* The table's name, for messages. */
     uint64_t moved;     /* Rows; what a loss of all data nodes brought back counts again. */
     uint64_t epoch;     /* The newest commit; 0 = there is none, or all are on disk. */

@@ -6,12 +6,14 @@
  * left where it is, and a further pass over the table finds it again.
  *
  * Rows whose deletion was not on disk are back when all data nodes were lost and have returned, also
- * in a table that was done before. So all tables are emptied again then.
+ * in a table that was done before. So all tables are emptied again then, and at the end it waits
+ * until all is on disk.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tools/tool_durable.h"
 #include "tools/tool_json.h"
 #include "values/errors.h"
 
@@ -22,6 +24,7 @@
 struct settings {
     struct tool tool;
     bool transactional;
+    uint64_t epoch; /* The newest commit, of all tables; 0: none. */
 };
 
 enum { KEY_TUPSCAN = TOOL_KEY_OWN };
@@ -55,6 +58,7 @@ struct work {
     ndb_t *ndb;
     struct ndb_record *keys; /* Key columns only. */
     uint64_t deleted;
+    uint64_t epoch;    /* The newest commit. */
     bool again;        /* Some batch met an error: there may be rows left. */
     bool failed;       /* Some batch met an error that is not temporary. */
     ndb_error_t error; /* The last temporary one, or the first other. */
@@ -80,6 +84,8 @@ static void note_error(struct work *work, const ndb_error_t *error)
 /* Counts what a committed batch has deleted; single deletes may have been refused. */
 static void count_batch(struct batch *batch)
 {
+    batch->work->epoch =
+        tool_newer_epoch(batch->work->epoch, ndb_transaction_epoch(batch->transaction));
     for (uint32_t i = 0; i < batch->rows; i++) {
         const ndb_error_t *error = ndb_operation_error(batch->operations[i]);
         if (error->code == 0) {
@@ -250,6 +256,7 @@ static int delete_rows(struct settings *settings, struct ndb_table *table, uint6
         delete_pass(settings, &work);
     } while (work.again && !work.failed && tool_try_again(&work.error, &tries));
     *deleted = work.deleted;
+    settings->epoch = tool_newer_epoch(settings->epoch, work.epoch);
     if (work.again) {
         if (settings->tool.format == TOOL_TEXT) printf("FAILED\n");
         tool_print_error(&work.error);
@@ -287,6 +294,25 @@ static int delete_all(void *context, char **argv, cJSON *list)
     return TOOL_OK;
 }
 
+/* Until the deletions are on disk, or *lost. */
+static int keep_deletions(struct settings *settings, bool *lost)
+{
+    ndb_error_t error = {0};
+    uint32_t tries = 0;
+    int result;
+
+    while ((result = tool_durable(&settings->tool, &settings->epoch, &error)) == 0) {
+        *lost = settings->epoch == 0;
+        if (*lost) return TOOL_OK;
+        if (error.code != ERR_REQUEST_TIMEOUT && tool_try_again(&error, &tries)) continue;
+        tool_print_error(&error);
+        break;
+    }
+    if (result == 1) return TOOL_OK;
+    (void)fprintf(stderr, "Whether the deletions are on disk is not known\n");
+    return TOOL_FAILED;
+}
+
 static int run(void *context, int argc, char **argv)
 {
     struct settings *settings = context;
@@ -296,9 +322,12 @@ static int run(void *context, int argc, char **argv)
 
     do {
         uint32_t lives = ndb_connection_lives(settings->tool.connection);
+        lost = false;
         for (int i = 0; i < argc && code == TOOL_OK; i++)
             code = delete_all(settings, argv + i, list);
-        lost = code == TOOL_OK && lives != ndb_connection_lives(settings->tool.connection);
+        if (code == TOOL_OK) code = keep_deletions(settings, &lost);
+        if (lives != ndb_connection_lives(settings->tool.connection)) lost = true;
+        lost = lost && code == TOOL_OK;
         if (lost)
             (void)fprintf(stderr, "All data nodes were lost meanwhile: rows whose deletion was not "
                                   "on disk are back; all is deleted again\n");

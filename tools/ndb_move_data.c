@@ -507,8 +507,7 @@ static bool pause_before_pass(struct move_passes *passes, const ndb_error_t *err
 
 static bool move_rows(struct move *move)
 {
-    move->passes = (struct move_passes){.ndb = move->ndb,
-                                        .connection = move->settings->tool.connection,
+    move->passes = (struct move_passes){.tool = &move->settings->tool,
                                         .source = move->settings->source,
                                         .context = move,
                                         .pass = move_pass,
