@@ -95,6 +95,8 @@ struct import_series {
     uint64_t count;
     double sum, mean, squares, min, max;
 };
+/* A file in their place that is somebody else's: false, and that is printed. */
+bool import_series_begin(const char *directory, const char *name);
 void import_series_add(struct import_series *series, double value);
 /* Adds a line per series. False: the reason is printed. */
 bool import_series_write(const char *directory, const char *name, uint32_t run,

@@ -60,10 +60,14 @@ static void reject_value(struct load *load, const char *raw, uint32_t where, int
     ndb_error_t error;
     char message[400];
 
+    /* Some editors begin a file with it, and it is seen nowhere. */
+    bool mark = load->number == 1 && where == 0 && load->csv.raw_size >= 3 &&
+                memcmp(raw, "\xef\xbb\xbf", 3) == 0;
+
     ndb_error_lookup(code, &error);
     (void)ndb_table_column(load->table, load->columns[where], &column);
-    (void)snprintf(message, sizeof(message), "field %u, column %s: %s", where + 1, column.name,
-                   error.text);
+    (void)snprintf(message, sizeof(message), "field %u, column %s: %s%s", where + 1, column.name,
+                   error.text, mark ? " (the file begins with a byte order mark: remove it)" : "");
     import_reject(load, load->number, code, message, raw, (uint32_t)load->csv.raw_size);
 }
 
@@ -275,7 +279,8 @@ int import_load(struct import_settings *settings, const char *path, const char *
                           .start_ms = import_now_ms()};
     load->bar = isatty(STDERR_FILENO) == 1;
     load->progress_ms = load->start_ms + (load->bar ? 0 : settings->monitor_s * 1000u);
-    if (!import_prepare(load, table_name) || !import_begin_state(load, table_name, state_name))
+    if ((settings->stats && !import_series_begin(settings->state_dir, state_name)) ||
+        !import_prepare(load, table_name) || !import_begin_state(load, table_name, state_name))
         load->failed = true;
     else
         load->totals.began = true;

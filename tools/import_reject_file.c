@@ -96,8 +96,11 @@ static int open_stream(const char *path)
     int standard = stat(path, &status) == 0 ? standard_stream(&status) : -1;
 
     /* Messages go to the same place: with a position of its own one would write over the other. */
-    return standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
-                         : open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (standard >= 0) return fcntl(standard, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    /* Nobody is waited for who might read a pipe: ENXIO. */
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0) (void)fcntl(fd, F_SETFL, O_WRONLY | O_APPEND);
+    return fd;
 }
 
 static bool take(struct import_reject_file *file, int fd)
@@ -137,7 +140,11 @@ static bool has_rows(int fd)
 
 bool import_reject_file_begin(struct import_reject_file *file)
 {
+    struct stat status;
+
     file->failed[0] = '\0';
+    if (stat(file->path, &status) == 0 && S_ISFIFO(status.st_mode))
+        return take(file, open_stream(file->path)); /* Its reader waits for the end of it. */
     if (is_stream(file->path)) return true;
     int fd = open_alone(file->path, 0);
     /* Whether it can be made, or written to, matters when a row is rejected. */

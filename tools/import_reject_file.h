@@ -23,9 +23,10 @@ struct import_reject_file {
 
 /* All return false when they have failed: errno tells why, EWOULDBLOCK that another import writes
    to the file, EEXIST that it has rows of another one, which has made it since the load began,
-   EBADMSG that it is none of rejected rows, and would lose what it has. */
+   EBADMSG that it is none of rejected rows, and would lose what it has, ENXIO that nobody reads the
+   pipe. */
 
-/* Opens and locks the file that is there, if it may be written to. */
+/* Opens and locks the file that is there, if it may be written to; opens a pipe. */
 bool import_reject_file_begin(struct import_reject_file *file);
 /* To append to it; a file that is not there is made. */
 bool import_reject_file_open(struct import_reject_file *file);

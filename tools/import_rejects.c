@@ -40,6 +40,7 @@ void import_rejects_failed(struct load *load)
         why = "another program has written to it since this import began";
     if (itself && errno == EBADMSG)
         why = "it is no file of rejected rows (see --rejects-file and --state-dir)";
+    if (itself && errno == ENXIO) why = "nobody reads this pipe";
     (void)fprintf(stderr,
                   "%s%s: %s%s%s. Rejected rows cannot be kept; what is not in this file counts "
                   "as not done\n",

@@ -24,15 +24,20 @@ void import_series_add(struct import_series *series, double value)
     series->squares += step * (value - series->mean); /* Welford. */
 }
 
-/* Is the file empty, or did an import make it? */
+/* Is the file empty, or did an import make it? Those of before had no titles when the first run had
+ * no statistics. */
 static bool is_statistics(FILE *file)
 {
     char line[sizeof(TITLES)];
     struct stat status;
+    unsigned run, id;
+    char name[5];
 
     if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) return false;
-    return status.st_size == 0 ||
-           (fgets(line, sizeof(line), file) != NULL && strcmp(line, TITLES) == 0);
+    if (status.st_size == 0) return true;
+    if (fgets(line, sizeof(line), file) == NULL) return false;
+    return strcmp(line, TITLES) == 0 ||
+           (sscanf(line, "%u\t%u\t%4s", &run, &id, name) == 3 && strncmp(name, "row", 3) == 0);
 }
 
 /* To append to it. NULL: errno tells why; EBADMSG: it is somebody else's, and is not replaced. */
@@ -53,6 +58,26 @@ static FILE *open_statistics(const char *path, bool anew)
     return NULL;
 }
 
+static bool refuse(const char *path)
+{
+    (void)fprintf(stderr, "%s: %s\n", path,
+                  errno == EBADMSG ? "is in the way: it is not of ndb_import (see --state-dir)"
+                                   : strerror(errno));
+    return false;
+}
+
+bool import_series_begin(const char *directory, const char *name)
+{
+    char path[4200];
+    struct stat status;
+
+    (void)snprintf(path, sizeof(path), "%s/%s.stt", directory, name);
+    if (stat(path, &status) != 0 && errno == ENOENT) return true;
+    FILE *file = open_statistics(path, false);
+    if (file == NULL) return refuse(path);
+    return fclose(file) == 0 || refuse(path);
+}
+
 bool import_series_write(const char *directory, const char *name, uint32_t run,
                          const struct import_series *series, uint32_t count)
 {
@@ -60,19 +85,12 @@ bool import_series_write(const char *directory, const char *name, uint32_t run,
 
     (void)snprintf(path, sizeof(path), "%s/%s.stt", directory, name);
     FILE *out = open_statistics(path, run == 1);
-    if (out == NULL) {
-        (void)fprintf(stderr, "%s: %s\n", path,
-                      errno == EBADMSG ? "is in the way: it is not of ndb_import (see --state-dir)"
-                                       : strerror(errno));
-        return false;
-    }
+    if (out == NULL) return refuse(path);
     for (uint32_t i = 0; i < count; i++) {
         const struct import_series *s = &series[i];
         double deviation = s->count > 1 ? sqrt(s->squares / (double)(s->count - 1)) : 0;
         (void)fprintf(out, "%u\t%u\t%s\t0\t%" PRIu64 "\t%.0f\t%.1f\t%.1f\t%.1f\t%.1f\n", run, i + 1,
                       s->name, s->count, s->sum, s->mean, s->min, s->max, deviation);
     }
-    if (fclose(out) == 0) return true;
-    (void)fprintf(stderr, "%s: %s\n", path, strerror(errno));
-    return false;
+    return fclose(out) == 0 || refuse(path);
 }

@@ -67,7 +67,9 @@ void import_tell_stall(struct load *load)
     } else if (!load->stalled && now > load->moved_ms + STALL_MS) {
         load->stalled = true;
         wait_told_for(load->wait,
-                      "the data nodes: they have taken no row for a while. Are their disks or redo "
-                      "logs full (ndb_mgm: ALL REPORT CHECKPOINT, ALL REPORT REDO)?");
+                      ndb_connection_ready_nodes(load->settings->tool.connection) == 0
+                          ? "a data node: none can be reached (ndb_mgm: SHOW)"
+                          : "the data nodes: they have taken no row for a while. Are their disks "
+                            "or redo logs full (ndb_mgm: ALL REPORT CHECKPOINT, ALL REPORT REDO)?");
     }
 }

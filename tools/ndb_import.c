@@ -284,21 +284,57 @@ static void kept_name(const struct import_settings *import, const char *path, ch
         (void)snprintf(name, size, "%s", import->table);
 }
 
-/* No input may be the reject, state or statistics file of this run, also of another input. */
+/* The place of a file that need not be there: its directory's, and its name. */
+static bool place_of(const char *path, char *place, size_t size)
+{
+    char directory[PATH_SIZE];
+    const char *slash = strrchr(path, '/');
+    int length = slash == NULL ? 1 : (int)(slash - path + 1);
+
+    (void)snprintf(directory, sizeof(directory), "%.*s", length, slash == NULL ? "." : path);
+    char *whole = realpath(directory, NULL);
+    if (whole == NULL) return false;
+    (void)snprintf(place, size, "%s/%s", whole, slash == NULL ? path : slash + 1);
+    free(whole);
+    return true;
+}
+
+/* Rejected rows would be lost in a file that the import replaces. */
+static void check_rejects(const struct import_settings *import, const struct argp_state *state,
+                          const char *path)
+{
+    char kept[2 * PATH_SIZE], rejects[2 * PATH_SIZE];
+    struct stat one, other;
+    bool same = stat(path, &one) == 0 && stat(import->rejects, &other) == 0 &&
+                one.st_ino == other.st_ino && one.st_dev == other.st_dev;
+
+    if (!same && place_of(path, kept, sizeof(kept)) &&
+        place_of(import->rejects, rejects, sizeof(rejects)))
+        same = strcmp(kept, rejects) == 0;
+    if (same)
+        argp_error(state, "--rejects-file=%s is the same file as %s, which the import replaces",
+                   import->rejects, path);
+}
+
+/* No input may be the reject, state or statistics file of this run, also of another input; and no
+ * two of these are one. */
 static void check_inputs(const struct import_settings *import, const struct argp_state *state,
                          int first)
 {
+    static const char *const endings[] = {"rej", "map", "map.new", "stt"};
     char name[200];
     char path[PATH_SIZE];
 
     for (int i = first; i < state->argc; i++) {
         kept_name(import, state->argv[i], name, sizeof(name));
-        (void)snprintf(path, sizeof(path), "%s/%s.rej", import->state_dir, name);
-        check_kept(state, first, import->rejects != NULL ? import->rejects : path);
-        (void)snprintf(path, sizeof(path), "%s/%s.map", import->state_dir, name);
-        check_kept(state, first, path);
-        (void)snprintf(path, sizeof(path), "%s/%s.stt", import->state_dir, name);
-        if (import->stats) check_kept(state, first, path);
+        if (import->rejects != NULL) check_kept(state, first, import->rejects);
+        for (size_t k = 0; k < sizeof(endings) / sizeof(endings[0]); k++) {
+            if (k == 0 && import->rejects != NULL) continue;
+            if (strcmp(endings[k], "stt") == 0 && !import->stats) continue;
+            (void)snprintf(path, sizeof(path), "%s/%s.%s", import->state_dir, name, endings[k]);
+            check_kept(state, first, path);
+            if (import->rejects != NULL) check_rejects(import, state, path);
+        }
     }
 }
 

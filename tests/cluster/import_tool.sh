@@ -323,8 +323,31 @@ for kept in map rej stt; do # What has a name of the import's files, and is none
     import 1 --stats test "$BOX/small.csv"
     want_text err "state/small\\.$kept:? .*(it is not of ndb_import|it is no file of rejected rows) \\(see .*--state-dir\\)"
     [ "$(cat "$BOX/state/small.$kept")" = 'a file of somebody else' ] || fail "small.$kept of somebody else is overwritten"
+    has_rows small 0
     rm -f "$BOX"/state/*
 done
+printf '2\t1\trow-microseconds\t0\t3\t1\t1.0\t1.0\t1.0\t0.0\n' >"$BOX/state/small.stt" # Of a former version.
+import 1 --stats test "$BOX/small.csv"
+want_text err 'row 2 is the last one that is done; --resume goes on there$'
+rm -f "$BOX"/state/*
+want 0 "$BIN/ndb_delete_all" -d test small
+printf 'none,"x",1\n' >"$BOX/small_2.csv"
+for kept in map map.new stt; do # Nor are the rejected rows lost in a file that the import replaces.
+    want 2 "$BIN/ndb_import" --stats --rejects=9 --state-dir="$BOX/state" --rejects-file="$BOX/./state/small_2.$kept" --table=small test "$BOX/small_2.csv"
+    want_text err "^ndb_import: --rejects-file=.*/small_2\\.$kept is the same file as .*, which the import replaces\$"
+done
+mkfifo "$BOX/unread"
+timeout 60 "$BIN/ndb_import" --rejects=9 --state-dir="$BOX/state" --rejects-file="$BOX/unread" --table=small test "$BOX/small_2.csv" >"$BOX/out" 2>"$BOX/err"
+[ $? = 1 ] || fail "a pipe that nobody reads is waited for: $(cat "$BOX/err")"
+want_text err 'unread: nobody reads this pipe\. Rejected rows cannot be kept'
+cat "$BOX/unread" >"$BOX/read" &
+reader=$!
+import 0 --rejects=9 --rejects-file="$BOX/unread" --table=small test "$BOX/small_2.csv"
+wait $reader
+[ "$(cut -f 1,2,4 "$BOX/read")" = $'1\t4313\tnone,"x",1' ] || fail "from the pipe comes $(cat "$BOX/read")"
+printf '\xef\xbb\xbf1,"x",1\n' >"$BOX/small_2.csv"
+import 0 --rejects=9 --rejects-file="$BOX/mark.rej" --table=small test "$BOX/small_2.csv"
+want_text err 'begins with a byte order mark: remove it'
 printf '1,"x",1\n' >"$BOX/state/pipe.csv"
 mkfifo "$BOX/pipe"
 echo 'a file of somebody else' >"$BOX/state/pipe.map" # A pipe has no state.
@@ -470,8 +493,7 @@ say "interrupted while nobody writes to a pipe"
 env --default-signal=INT "$BIN/ndb_import" --state-dir="$BOX/state" --table=big test "$BOX/slow" >"$BOX/out" 2>"$BOX/err" &
 importer=$!
 PIDS+=("$importer")
-# Until SIGINT and SIGTERM are its own: the next thing that it does is to open the pipe.
-until grep -qE '^SigCgt:.*[4-7c-f][0-9a-f]{2}[2367abef]$' "/proc/$importer/status"; do kill -0 "$importer" || break; done
+until find "/proc/$importer/fd" -lname "$BOX/slow" | grep -q .; do kill -0 "$importer" || break; done
 interrupt INT 130
 want_text err "slow: $IN_TABLE; row 0 is the last one that was read"
 
