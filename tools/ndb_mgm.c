@@ -125,10 +125,18 @@ static void run_pipe(struct console *console)
 {
     char *line = NULL;
     size_t room = 0;
+    ssize_t size;
     int rc = 0;
 
-    while (!console->quit && rc != CONSOLE_INTERRUPTED && getline(&line, &room, stdin) >= 0)
-        rc = console_execute_all(console, line);
+    while (!console->quit && rc != CONSOLE_INTERRUPTED &&
+           (size = getline(&line, &room, stdin)) >= 0) {
+        if (strlen(line) == (size_t)size) {
+            rc = console_execute_all(console, line);
+            continue;
+        }
+        (void)fprintf(stderr, "A line with a zero byte is not carried out: %s\n", line);
+        console->status = 1;
+    }
     free(line);
 }
 

@@ -234,6 +234,9 @@ int console_read_options(struct console *console, struct console_options *option
         options->done = print_and_end(option);
         if (options->done) return 0;
         if (option == '?' || option == ':') return refuse_option(err, option, argv[optind - 1]);
+        if (option == 'e' && options->execute != NULL)
+            return refuse(err, "--execute is given twice (allowed: once, with commands separated "
+                               "by ;)");
         if (!take(console, options, option, optarg))
             return refuse_value(err, option, index, optarg);
     }

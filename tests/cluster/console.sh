@@ -184,6 +184,10 @@ for text in $'1 status\n# not yet: sleep; help stop' $'1 status # later; help st
 done
 want 0 "$BIN/ndb_mgm" < <(printf '# %0*d' 5000 1; printf ' word%.0s' {1..400})
 [ ! -s "$BOX/out" ] || fail "a long comment is told of: $(cat "$BOX/out")"
+want 1 "$BIN/ndb_mgm" < <(printf 'PROMPT first\nHELP QUIT\0; PROMPT second\nPROMPT third\n')
+want_text err '^A line with a zero byte is not carried out: HELP QUIT$'
+want_text out '^Prompt set to third$'
+grep -q second "$BOX/out" && fail "what is behind a zero byte is carried out: $(cat "$BOX/out")"
 want 0 "$BIN/ndb_mgm" < <(printf 'show\nquit\n')
 want_text out '^id=1	@'
 

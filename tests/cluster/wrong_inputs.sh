@@ -121,6 +121,7 @@ wrong 2 "ndb_waiter: takes no argument: 'x'" ndb_waiter x
 wrong 2 "ndb_config: takes no argument: 'x'" ndb_config x
 wrong 2 "ndb_mgmd: takes no argument: 'x'" ndb_mgmd x
 wrong 2 "ndb_memcached: takes no argument: 'x'" ndb_memcached x
+wrong 2 'ndb_mgm: --execute is given twice' ndb_mgm -e 'PROMPT a' --execute='PROMPT b'
 wrong 2 'port 1186 is of which of these servers: a,b\? Write host:port for each' ndb_mgm a,b 1186 -e SHOW
 wrong '1|255' "127\.0\.0\.1 port ${dead#*:}: Connection refused" ndb_mgm --try-reconnect=0 127.0.0.1 "${dead#*:}" -e SHOW
 wrong '1|255' "::1 port ${dead#*:}: " ndb_mgm --try-reconnect=0 ::1 "${dead#*:}" -e SHOW
