@@ -4,11 +4,12 @@
  *   2026-01-31 12:00:00 [MgmtSrvr] INFO     -- Node 1: Start phase 1 completed (initial start)
  *
  * A file that would grow beyond its limit is renamed to .1, .1 to .2 and so on; what is no regular
- * file, or has the name of a descriptor (/dev/stderr), is left where it is. The name may be a
- * symbolic link: the file that it leads to is renamed, where it lies, and the link stays. A line
- * equal to the one before it within three seconds is counted, not written. A write that fails, or
- * would have to wait for a reader, is dropped: the log must never stop the server; the loss is told
- * when writing works again.
+ * file, or has the name of a descriptor (/dev/stderr), is left where it is: a descriptor leads to
+ * the same file when another one has the file's name. The name may be a symbolic link, or lead to
+ * further ones: the file at the end is renamed, where it lies, and the links stay. A line equal to
+ * the one before it within three seconds is counted, not written. A write that fails, or would have
+ * to wait for a reader, is dropped: the log must never stop the server; the loss is told when
+ * writing works again.
  */
 #include "mgmd/cluster_log.h"
 
@@ -24,6 +25,8 @@
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "service/path_in_proc.h"
 
 #define LOG_TEXT_MAX 1000u
 #define FOLD_SECONDS 3
@@ -73,22 +76,6 @@ static int facility_number(const char *name)
     return LOG_USER;
 }
 
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
-/* Is it the name of a descriptor, or a link to one? It leads to the same file when another one has
- * the file's name. */
-static bool names_descriptor(const char *path)
-{
-    char target[PATH_MAX] = "";
-
-    if (readlink(path, target, sizeof(target) - 1) < 0) target[0] = '\0';
-    return begins(path, "/proc/") || begins(target, "/proc/") || begins(path, "/dev/std") ||
-           begins(target, "/dev/std") || begins(path, "/dev/fd/") || begins(target, "/dev/fd/");
-}
-
 static int open_file(struct log_file *file)
 {
     struct stat status;
@@ -97,7 +84,7 @@ static int open_file(struct log_file *file)
     file->fd = open(file->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (file->fd < 0) return -1;
     file->regular =
-        fstat(file->fd, &status) == 0 && S_ISREG(status.st_mode) && !names_descriptor(file->path);
+        fstat(file->fd, &status) == 0 && S_ISREG(status.st_mode) && !path_in_proc(file->path);
     file->size = file->regular ? (uint64_t)status.st_size : 0;
     return 0;
 }

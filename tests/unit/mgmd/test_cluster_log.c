@@ -368,25 +368,45 @@ static void a_link_stays_and_its_file_is_kept(void **state)
     assert_int_equal(rmdir(directory), 0); /* There is nothing else in it. */
 }
 
-/* Whoever has opened a file for the server goes on to find it by its name. */
-static void a_descriptor_is_not_renamed(void **state)
+/* Whoever has opened a file for the server goes on to find it by its name: the log leads to the
+ * descriptor over so many links. */
+static void check_descriptor(struct place *place, uint32_t links)
 {
-    struct place *place = *state;
     char path[100];
-    char name[40];
+    char name[120];
 
     place->destination.targets[0].max_size = 200;
     (void)snprintf(path, sizeof(path), "%s/output", place->directory);
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
     (void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-    assert_int_equal(symlink(name, place->path), 0);
+    for (uint32_t i = links; i > 0; i--) {
+        char end[16] = "";
+        if (i > 1) (void)snprintf(end, sizeof(end), "-%u", i);
+        assert_int_equal(symlink(name, path_of(place, end)), 0);
+        (void)snprintf(name, sizeof(name), "%s", path_of(place, end));
+    }
     struct cluster_log *log = open_log(place);
     write_lines(log, 30);
     cluster_log_close(log);
     assert_int_equal(count_of(text_of(path), " -- line "), 30);
     assert_int_equal(close(fd), 0);
     assert_int_equal(unlink(path), 0);
+    for (uint32_t i = 2; i <= links; i++) {
+        char end[16];
+        (void)snprintf(end, sizeof(end), "-%u", i);
+        assert_int_equal(unlink(path_of(place, end)), 0);
+    }
+}
+
+static void a_descriptor_is_not_renamed(void **state)
+{
+    check_descriptor(*state, 1);
+}
+
+static void a_descriptor_behind_links_is_not_renamed(void **state)
+{
+    check_descriptor(*state, 4);
 }
 
 #define LONG_LINES 300u
@@ -580,6 +600,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_device_is_not_renamed, setup, teardown),
         cmocka_unit_test_setup_teardown(a_link_stays_and_its_file_is_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(a_descriptor_is_not_renamed, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_descriptor_behind_links_is_not_renamed, setup, teardown),
         cmocka_unit_test_setup_teardown(a_pipe_as_console_stops_nobody, setup, teardown),
         cmocka_unit_test_setup_teardown(a_socket_as_console_stops_nobody, setup, teardown),
         cmocka_unit_test_setup_teardown(a_terminal_as_console_stops_nobody, setup, teardown),
