@@ -76,6 +76,8 @@ struct mgmd {
     /* Listeners, those that could not be made too: mgmd_listen.c. */
     uv_tcp_t listener[MGMD_LISTENERS];
     uint32_t listeners;
+    int listener_name[MGMD_LISTENERS]; /* Keeps others from its address; 0: there is none. */
+    uint32_t listener_beside; /* That of 127.0.0.1, which it can do without; 0: there is none. */
     uv_timer_t timer;
     uv_timer_t exit_timer;
     uv_signal_t signals[2];

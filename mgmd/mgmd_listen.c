@@ -9,10 +9,14 @@
  * loopback only here (a host's own name is 127.0.1.1 on some systems), or addresses that this host
  * does not have (a container's outer ones). --bind-address says exactly one.
  */
+#include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
+#include <stddef.h>
 #include <strings.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "mgmd/mgmd.h"
@@ -156,7 +160,7 @@ static int look_up(const char *name, struct addresses *out, char *why, size_t si
 }
 
 /* 0, or libuv's error: also that of a bind that it has kept for itself, when another one has the
- * port. */
+ * port, and when the listener has no address. */
 static int port_of(const uv_tcp_t *listener, uint16_t *port)
 {
     struct sockaddr_storage address;
@@ -170,15 +174,49 @@ static int port_of(const uv_tcp_t *listener, uint16_t *port)
     return 0;
 }
 
-/* One more listener, which has its port. 0, or libuv's error with nothing left of it. */
+static const char *address_text(const struct sockaddr_storage *address, char text[INET6_ADDRSTRLEN])
+{
+    int rc =
+        address->ss_family == AF_INET
+            ? uv_ip4_name((const struct sockaddr_in *)(const void *)address, text, INET6_ADDRSTRLEN)
+            : uv_ip6_name((const struct sockaddr_in6 *)(const void *)address, text,
+                          INET6_ADDRSTRLEN);
+
+    return rc == 0 ? text : "?";
+}
+
+/* 0, or libuv's error. Sockets that do not listen yet can share an address, since libuv sets
+ * SO_REUSEADDR to get past former connections. So servers of one host agree beforehand: who has the
+ * address has a name among the sockets of the kernel (unix(7): abstract), which is one process's at
+ * a time, and is gone with it. Where there are no such names the second server finds out when it
+ * listens. */
+static int take_name(struct mgmd *mgmd, const struct sockaddr_storage *address)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    char text[INET6_ADDRSTRLEN];
+
+    if (mgmd->port == 0) return 0; /* Nobody else is given the same one. */
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return 0;
+    int length = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "ndb_mgmd %s %u",
+                          address_text(address, text), mgmd->port);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+    bool taken = bind(fd, (const struct sockaddr *)&name, size) != 0 && errno == EADDRINUSE;
+    if (taken) (void)close(fd);
+    if (!taken) mgmd->listener_name[mgmd->listeners] = fd;
+    return taken ? UV_EADDRINUSE : 0;
+}
+
+/* One more listener, which has its port. 0, or libuv's error; then it is closed with the others. */
 static int listen_at(struct mgmd *mgmd, const struct sockaddr_storage *address)
 {
     uv_tcp_t *listener = &mgmd->listener[mgmd->listeners];
+    int rc = take_name(mgmd, address);
 
     (void)uv_tcp_init(mgmd->loop, listener);
     listener->data = mgmd;
-    mgmd->listeners++; /* It is closed with the others in any case. */
-    int rc = uv_tcp_bind(listener, (const struct sockaddr *)address, 0);
+    mgmd->listeners++;
+    if (rc == 0) rc = uv_tcp_bind(listener, (const struct sockaddr *)address, 0);
     return rc == 0 ? port_of(listener, &mgmd->port) : rc;
 }
 
@@ -202,29 +240,22 @@ static int listen_warned(struct mgmd *mgmd, const char *host, const char *what)
     return listen_on_all(mgmd);
 }
 
+static void warn_of_loopback(const struct mgmd *mgmd, int error)
+{
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                       "Port %u of 127.0.0.1 cannot be used: %s. Tools on this host use HostName",
+                       mgmd->port, uv_strerror(error));
+}
+
 /* Listens for tools on this host, where no listener is yet that they reach there. */
 static void listen_beside(struct mgmd *mgmd)
 {
     struct sockaddr_storage address;
     int rc = numeric("127.0.0.1", mgmd->port, &address);
 
+    mgmd->listener_beside = mgmd->listeners;
     if (rc == 0) rc = listen_at(mgmd, &address);
-    if (rc != 0)
-        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
-                           "Port %u of 127.0.0.1 cannot be used: %s. Tools on this host use "
-                           "HostName",
-                           mgmd->port, uv_strerror(rc));
-}
-
-static const char *address_text(const struct sockaddr_storage *address, char text[INET6_ADDRSTRLEN])
-{
-    int rc =
-        address->ss_family == AF_INET
-            ? uv_ip4_name((const struct sockaddr_in *)(const void *)address, text, INET6_ADDRSTRLEN)
-            : uv_ip6_name((const struct sockaddr_in6 *)(const void *)address, text,
-                          INET6_ADDRSTRLEN);
-
-    return rc == 0 ? text : "?";
+    if (rc != 0) warn_of_loopback(mgmd, rc);
 }
 
 /* Listens on those of the addresses that this host has and can use: a name may have one of IPv6
@@ -294,7 +325,9 @@ int mgmd_listen(struct mgmd *mgmd, char *why, size_t size)
         if (port_of(listener, &port) != 0 || port != mgmd->port)
             continue; /* Its address cannot be used. */
         int rc = uv_listen((uv_stream_t *)listener, BACKLOG, mgmd_session_accept);
-        if (rc != 0) return refuse_port(mgmd, rc, why, size);
+        if (rc == 0) continue;
+        if (i == 0 || i != mgmd->listener_beside) return refuse_port(mgmd, rc, why, size);
+        warn_of_loopback(mgmd, rc);
     }
     return 0;
 }
@@ -304,5 +337,7 @@ void mgmd_listen_close(struct mgmd *mgmd)
     for (uint32_t i = 0; i < mgmd->listeners; i++) {
         if (!uv_is_closing((uv_handle_t *)&mgmd->listener[i]))
             uv_close((uv_handle_t *)&mgmd->listener[i], NULL);
+        if (mgmd->listener_name[i] > 0) (void)close(mgmd->listener_name[i]);
+        mgmd->listener_name[i] = 0;
     }
 }

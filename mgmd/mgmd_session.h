@@ -29,7 +29,7 @@ struct mgmd_session;
 
 /* ---- mgmd_listen.c ---- */
 /* Takes the port where the own section of `config` or --bind-address says, unless the server has it
- * already. Nobody gets in yet. 0, or -1 with the reason. */
+ * already. Nobody gets in yet, and nobody else can take it. 0, or -1 with the reason. */
 int mgmd_take_port(struct mgmd *mgmd, const struct cluster_config *config, char *why, size_t size);
 /* Opens the port that was taken. 0, or -1 with the reason. */
 int mgmd_listen(struct mgmd *mgmd, char *why, size_t size);
