@@ -13,6 +13,7 @@
 
 #include "config/config.h"
 #include "mgmd/cluster_log.h"
+#include "mgmd/mgmd_lock.h"
 #include "mgmd/mgmd_nodes.h"
 #include "mgmd/mgmd_requests.h"
 #include "ndb/version.h"
@@ -56,6 +57,7 @@ struct mgmd {
     struct cluster_log *log;
     char directory[1100];  /* DataDir, with slash. */
     char config_dir[1100]; /* Directory of the configurations, with slash. */
+    struct mgmd_lock lock; /* What is this node's there is this process's. */
     uint32_t own_node;
     uint16_t port;
     bool stopping;

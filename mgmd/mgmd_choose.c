@@ -145,6 +145,17 @@ static void use_config_dir(struct mgmd *mgmd, const struct cluster_config *file)
     set_directory(mgmd->config_dir, sizeof(mgmd->config_dir), directory);
 }
 
+/* Nothing is kept, and nothing that is kept is read, before it is certain that no other process is
+ * this server: not even its log is written. 0, or -1 with a message. */
+static int lock_config_dir(struct mgmd *mgmd)
+{
+    char why[1600];
+    int rc = mgmd_lock_take(&mgmd->lock, mgmd->config_dir, mgmd->own_node, why, sizeof(why));
+
+    if (why[0] != '\0') (void)fprintf(stderr, "ndb_mgmd: %s%s\n", rc == 0 ? "warning: " : "", why);
+    return rc;
+}
+
 /* Without a file the id comes from the option or the names of the kept configurations. */
 static int start_from_cache(struct mgmd *mgmd)
 {
@@ -162,6 +173,7 @@ static int start_from_cache(struct mgmd *mgmd)
         return -1;
     }
     mgmd->options.node_id = mgmd->own_node;
+    if (lock_config_dir(mgmd) != 0) return -1;
     mgmd->config = mgmd_kept_load_newest(mgmd);
     if (mgmd->config == NULL) {
         (void)fprintf(stderr, "ndb_mgmd: %s, and %s holds no configuration of node %u\n", what,
@@ -356,11 +368,11 @@ static int choose_config(struct mgmd *mgmd)
     struct cluster_config *file = mgmd_read_config(mgmd->options.config_file);
     if (file == NULL) return -1;
     mgmd->own_node = mgmd_find_own_node(mgmd, file);
-    if (mgmd->own_node == 0 || open_log(mgmd, file) != 0) {
+    if (mgmd->own_node != 0) use_config_dir(mgmd, file);
+    if (mgmd->own_node == 0 || lock_config_dir(mgmd) != 0 || open_log(mgmd, file) != 0) {
         config_free(file);
         return -1;
     }
-    use_config_dir(mgmd, file);
     struct cluster_config *cached = mgmd_kept_load_newest(mgmd);
     if (config_count(cached != NULL ? cached : file, CONFIG_MGMD) > 1)
         return choose_together(mgmd, file, cached);

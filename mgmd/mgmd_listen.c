@@ -198,8 +198,11 @@ static int take_name(struct mgmd *mgmd, const struct sockaddr_storage *address)
     if (mgmd->port == 0) return 0; /* Nobody else is given the same one. */
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return 0;
-    int length = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "ndb_mgmd %s %u",
-                          address_text(address, text), mgmd->port);
+    uint32_t scope = address->ss_family == AF_INET6
+                         ? ((const struct sockaddr_in6 *)(const void *)address)->sin6_scope_id
+                         : 0;
+    int length = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "ndb_mgmd %s%%%u %u",
+                          address_text(address, text), scope, mgmd->port);
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
     bool taken = bind(fd, (const struct sockaddr *)&name, size) != 0 && errno == EADDRINUSE;
     if (taken) (void)close(fd);

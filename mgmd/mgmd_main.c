@@ -205,6 +205,7 @@ static void stop_all(uv_timer_t *timer)
 void mgmd_exit(struct mgmd *mgmd, uint64_t delay_ms)
 {
     if (mgmd->stopping || uv_is_active((const uv_handle_t *)&mgmd->exit_timer)) return;
+    mgmd_lock_ends(&mgmd->lock);
     mgmd_listen_close(mgmd); /* Nobody new while the last replies leave. */
     (void)uv_timer_start(&mgmd->exit_timer, stop_all, delay_ms, 0);
 }
@@ -329,6 +330,7 @@ static int run(struct mgmd *mgmd, int report)
     cluster_log_close(mgmd->log);
     config_free(mgmd->config);
     config_free(mgmd->pending);
+    mgmd_lock_free(&mgmd->lock);
     return rc == 0 && !mgmd->failed ? 0 : 1;
 }
 

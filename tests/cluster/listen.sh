@@ -104,11 +104,6 @@ refused "a first start" --config-dir="$BOX/second"
 left=$(cd "$BOX/second" && echo *)
 [ "$left" = ndb_49_cluster.log ] || fail "besides its log it has left: $left"
 want_text second/ndb_49_cluster.log 'ERROR .* The server stops: port [0-9]+ cannot be used'
-cp "$BOX/config.ini" "$BOX/second.ini"
-refused "the same server once more" --config-dir="$BOX/mgm"
-refused "--initial" --config-dir="$BOX/mgm" --initial
-sed -i 's/^NoOfReplicas=1/&\nDataMemory=64M/' "$BOX/second.ini"
-refused "a changed file" --config-dir="$BOX/mgm"
 kill "$first"
 ended "$first" || fail "the first server ends with exit code $?"
 

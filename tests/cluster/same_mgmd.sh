@@ -1,0 +1,185 @@
+#!/bin/bash
+# same_mgmd.sh -- a management server that is started twice, one after the other or at the same moment: one runs, the other changes nothing.
+# SPDX-License-Identifier: GPL-2.0-only
+source "$(dirname "$0")/cluster.sh"
+
+DIR=$BOX/mgm
+MGMD=$BIN/ndb_mgmd
+
+make_files() { # a.ini and b.ini, which differ, for a new port
+    PORT=$(free_port)
+    printf '[ndbd default]\nNoOfReplicas=1\n[ndb_mgmd]\nNodeId=49\nHostName=127.0.0.1\nPortNumber=%s\nDataDir=%s\n[ndbd]\nNodeId=1\nHostName=127.0.0.1\n[api]\n' \
+        "$PORT" "$DIR" >"$BOX/a.ini"
+    sed 's/^NoOfReplicas=1/&\nDataMemory=64M/' "$BOX/a.ini" >"$BOX/b.ini"
+}
+
+# start NAME FILE OPTION...: into NAME.out, its process is PID.
+start() {
+    local name=$1 file=$2
+    shift 2
+    : >"$BOX/$name.out" # Before the first look at it: the server's shell may be late.
+    "$MGMD" -f "$BOX/$file" --ndb-nodeid=49 --nodaemon "$@" >"$BOX/$name.out" 2>&1 &
+    PID=$!
+    PIDS+=("$PID")
+}
+
+# All files of the directory, logs too, and what is in them.
+all_of() { (cd "$1" && find . -type f -exec sha256sum {} + | sort -k 2); }
+
+# refused WHAT PROCESS FILE OPTION...: it changes nothing, and says who has the directory.
+refused() {
+    local what=$1 process=$2 file=$3 before
+    shift 3
+    before=$(all_of "$DIR")
+    want 1 "$MGMD" -f "$BOX/$file" --ndb-nodeid=49 --config-dir="$DIR" --nodaemon "$@"
+    want_text err "^ndb_mgmd: $DIR/ is in use by another management server with the node id 49$process; stop that one first, or name another directory with --config-dir$"
+    [ "$(wc -l <"$BOX/err")" -eq 1 ] || fail "$what: it says more: $(cat "$BOX/err")"
+    [ "$(all_of "$DIR")" = "$before" ] || fail "$what: files have changed: $before; now $(all_of "$DIR")"
+}
+
+refused_all() { # PROCESS
+    refused "the same file" "$1" a.ini
+    refused "a changed file" "$1" b.ini
+    refused "--initial" "$1" b.ini --initial
+    refused "the cache" "$1" none.ini
+}
+
+say "who comes second while the first one runs changes nothing"
+mkdir "$DIR"
+make_files
+start 1 a.ini
+wait_text 1.out 'listens on port'
+refused_all " \\(process $PID\\)"
+sed "s/^PortNumber=.*/PortNumber=$(free_port)/" "$BOX/a.ini" >"$BOX/c.ini"
+refused "another port" " \\(process $PID\\)" c.ini
+
+say "a killed server leaves no lock, one that ends is waited for"
+kill -9 "$PID"
+ended "$PID" 2>/dev/null
+start 2 a.ini
+wait_text 2.out 'listens on port'
+kill "$PID"
+wait_text mgm/ndb_49_cluster.log 'Management server shuts down'
+start 3 a.ini
+wait_text 3.out 'listens on port'
+kill "$PID"
+ended "$PID" || fail "the server ends with exit code $?"
+[ ! -e "$DIR/ndb_49_lock" ] || fail "the file of the lock is left behind"
+
+say "the lock alone keeps a server out, whoever has it"
+exec 9>>"$DIR/ndb_49_lock"
+flock -n 9 || die "the lock is not free"
+refused "a lock without a process" "" a.ini # It may be a server that ends.
+echo 4711 >"$DIR/ndb_49_lock"
+refused_all " \\(process 4711\\)"
+exec 9>&-
+start 4 a.ini
+wait_text 4.out 'listens on port'
+kill "$PID"
+ended "$PID"
+
+say "a server in the background has the lock"
+want 0 "$MGMD" -f "$BOX/a.ini" --ndb-nodeid=49
+PID=$(cat "$DIR/ndb_49.pid")
+PIDS+=("$PID")
+refused_all " \\(process $PID\\)"
+before=$(all_of "$DIR")
+want 1 "$MGMD" -f "$BOX/b.ini" --ndb-nodeid=49 # In the background, too.
+want_text err 'is in use by another management server'
+[ "$(all_of "$DIR")" = "$before" ] || fail "files have changed: $before; now $(all_of "$DIR")"
+kill "$PID"
+for _ in $(seq 1200); do [ -e "$DIR/ndb_49_lock" ] || break; sleep 0.05; done
+
+say "a directory that cannot be locked is no reason to end"
+mkdir "$DIR/ndb_49_lock"
+start 5 a.ini
+wait_text 5.out 'listens on port'
+want_text 5.out 'warning: .*/ndb_49_lock cannot be locked: Is a directory'
+kill "$PID"
+ended "$PID"
+rmdir "$DIR/ndb_49_lock"
+
+say "two servers of one cluster may share a directory"
+rm -rf "$DIR"
+mkdir "$DIR"
+sed "s/^\[ndbd\]/[ndb_mgmd]\nNodeId=50\nHostName=127.0.0.1\nPortNumber=$(free_port)\nDataDir=${DIR//\//\\/}\n&/" "$BOX/a.ini" >"$BOX/two.ini"
+start 6 two.ini
+first=$PID
+"$MGMD" -f "$BOX/two.ini" --ndb-nodeid=50 --nodaemon >"$BOX/7.out" 2>&1 &
+PIDS+=("$!")
+wait_text 6.out 'listens on port'
+wait_text 7.out 'listens on port'
+kill "$first" "$!"
+ended "$!" || fail "the second server ends with exit code $?"
+ended "$first" || fail "the first server ends with exit code $?"
+
+# started_id: the cluster's id by the name that the server began with last.
+started_id() { sed -n 's/.* started: node .*, cluster MC_\([0-9a-f]*\),.*/\1/p' "$DIR/ndb_49_cluster.log" | tail -n 1; }
+
+# one_wins OUT OUT: one of them listens, the other one is refused.
+one_wins() {
+    local runs refused deadline=$((SECONDS + 60))
+    while :; do
+        runs=$(grep -l 'listens on port' "$BOX/$1.out" "$BOX/$2.out" | wc -l)
+        refused=$(grep -lE 'is in use by|cannot be used' "$BOX/$1.out" "$BOX/$2.out" | wc -l)
+        [ "$runs" -eq 1 ] && [ "$refused" -eq 1 ] && return
+        if [ "$runs" -gt 1 ] || [ "$refused" -gt 1 ] || [ "$SECONDS" -ge "$deadline" ]; then
+            die "$runs servers run, $refused are refused: $(cat "$BOX/$1.out" "$BOX/$2.out")"
+        fi
+        sleep 0.02
+    done
+}
+
+# race FILE FILE OPTION...: two start at the same moment. What the one that runs has is what is kept.
+race() {
+    local one=$1 two=$2 first second id kept lines
+    shift 2
+    lines=$(grep -cs 'becomes generation' "$DIR/ndb_49_cluster.log")
+    start r1 "$one" "$@"
+    first=$PID
+    start r2 "$two" "$@"
+    second=$PID
+    one_wins r1 r2
+    [ "$(grep -c 'becomes generation' "$DIR/ndb_49_cluster.log")" -eq $((${lines:-0} + 1)) ] || fail "both have become a generation: $(cat "$DIR/ndb_49_cluster.log")"
+    id=$(started_id)
+    kept=$(printf '%016x' "$(cat "$DIR/ndb_49_new_cluster")")
+    [ "$id" = "$kept" ] || fail "the server has the id $id, kept is $kept"
+    kill "$first" "$second" 2>/dev/null
+    ended "$first"
+    ended "$second"
+    start again a.ini --config-dir="$DIR"
+    wait_text again.out 'listens on port'
+    [ "$(started_id)" = "$id" ] || fail "started again the server has the id $(started_id) instead of $id"
+    kill "$PID"
+    ended "$PID" || fail "the server ends with exit code $?"
+}
+
+say "two that start at the same moment: a new cluster"
+for _ in $(seq 15); do
+    make_files
+    rm -rf "$DIR"
+    mkdir "$DIR"
+    race a.ini a.ini
+done
+
+say "two that start at the same moment, each with another file and --initial"
+for _ in $(seq 15); do race a.ini b.ini --initial; done
+
+say "two that start at the same moment for one port, each with a directory of its own"
+for _ in $(seq 15); do
+    make_files
+    rm -rf "$DIR" "$BOX/other"
+    mkdir "$DIR" "$BOX/other"
+    sed "s|^DataDir=.*|DataDir=$BOX/other|" "$BOX/a.ini" >"$BOX/other.ini"
+    start p1 a.ini
+    first=$PID
+    start p2 other.ini
+    one_wins p1 p2
+    lost=$BOX/other
+    grep -q 'listens on port' "$BOX/p2.out" && lost=$DIR
+    kill "$first" "$PID" 2>/dev/null
+    ended "$first"
+    ended "$PID"
+    left=$(cd "$lost" && echo *)
+    [ "$left" = ndb_49_cluster.log ] || fail "who has not got the port has left: $left"
+done
