@@ -114,6 +114,16 @@ static void why_not_open(const struct log_file *file, int error, char *why, size
                    file->path, cause, cure);
 }
 
+void cluster_log_path(const struct log_target *target, const char *directory, uint32_t node,
+                      char *path, size_t size)
+{
+    if (target->filename[0] == '\0')
+        (void)snprintf(path, size, "%sndb_%u_cluster.log", directory, node);
+    else
+        (void)snprintf(path, size, "%s%s", target->filename[0] == '/' ? "" : directory,
+                       target->filename);
+}
+
 struct cluster_log *cluster_log_open(const struct log_destination *destination,
                                      const char *directory, uint32_t node, char *why,
                                      size_t why_size)
@@ -136,12 +146,7 @@ struct cluster_log *cluster_log_open(const struct log_destination *destination,
         }
         if (target->kind != LOG_TARGET_FILE) continue;
         struct log_file *file = &log->files[log->file_count];
-        const char *slash = target->filename[0] == '/' ? "" : directory;
-        if (target->filename[0] == '\0') {
-            (void)snprintf(file->path, sizeof(file->path), "%sndb_%u_cluster.log", directory, node);
-        } else {
-            (void)snprintf(file->path, sizeof(file->path), "%s%s", slash, target->filename);
-        }
+        cluster_log_path(target, directory, node, file->path, sizeof(file->path));
         file->max_size = target->max_size;
         file->max_files = target->max_files;
         if (open_file(file) != 0) {

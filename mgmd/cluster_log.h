@@ -10,8 +10,11 @@
 
 struct cluster_log;
 
-/* Opens the targets. Relative file names are put into `directory`, a missing one becomes
- * ndb_<node>_cluster.log. NULL with the reason in `why` when a target cannot be opened. */
+/* The path of a target that is a file: a relative name is put into `directory`, which ends with a
+ * slash, and a missing one becomes ndb_<node>_cluster.log. */
+void cluster_log_path(const struct log_target *target, const char *directory, uint32_t node,
+                      char *path, size_t size);
+/* Opens the targets. NULL with the reason in `why` when one cannot be opened. */
 struct cluster_log *cluster_log_open(const struct log_destination *destination,
                                      const char *directory, uint32_t node, char *why,
                                      size_t why_size);

@@ -3,9 +3,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config/config_parse.h"
@@ -13,6 +15,7 @@
 #include "mgmd/mgmd_config.h"
 #include "mgmd/mgmd_peers.h"
 #include "mgmd/mgmd_session.h"
+#include "service/path_place.h"
 
 struct cluster_config *mgmd_read_config(const char *file)
 {
@@ -34,6 +37,52 @@ static void set_directory(char *to, size_t size, const char *from)
                    length > 0 && from[length - 1] == '/' ? "" : "/");
 }
 
+/* Is it a file that the server starts from, or one of a name that it gives to its own? A log that
+ * is full gets names, too: with .1, .2 and so on behind it. */
+static bool is_own_file(const struct mgmd *mgmd, const char *path)
+{
+    static const char *const names[] = {"_config.bin", "_new_cluster", "_lock", "_ports", ".pid"};
+    const char *const directories[] = {mgmd->config_dir, mgmd->directory};
+    char place[PATH_MAX], own[PATH_MAX];
+
+    struct stat status;
+
+    if (mgmd->options.config_file != NULL && path_same(path, mgmd->options.config_file) &&
+        (stat(path, &status) != 0 || S_ISREG(status.st_mode)))
+        return true;
+    if (!path_place(path, place, sizeof(place))) return false;
+    for (size_t i = 0; i < 2 * sizeof(names) / sizeof(names[0]); i++) {
+        char text[1200];
+        (void)snprintf(text, sizeof(text), "%sndb_%u%s", directories[i % 2], mgmd->own_node,
+                       names[i / 2]);
+        if (!path_place(text, own, sizeof(own))) continue;
+        size_t length = strlen(own);
+        if (strncmp(place, own, length) == 0 && (place[length] == '\0' || place[length] == '.'))
+            return true;
+    }
+    return false;
+}
+
+/* 0, or -1 with the reason. */
+static int check_log_files(const struct mgmd *mgmd, const struct log_destination *destination,
+                           char *why, size_t size)
+{
+    char path[PATH_MAX];
+
+    for (uint32_t i = 0; i < destination->count; i++) {
+        if (destination->targets[i].kind != LOG_TARGET_FILE) continue;
+        cluster_log_path(&destination->targets[i], mgmd->directory, mgmd->own_node, path,
+                         sizeof(path));
+        if (!is_own_file(mgmd, path)) continue;
+        (void)snprintf(why, size,
+                       "the cluster log %.200s is a file that the server itself needs: change "
+                       "LogDestination",
+                       path);
+        return -1;
+    }
+    return 0;
+}
+
 static int open_log(struct mgmd *mgmd, const struct cluster_config *config)
 {
     const struct config_section *own = config_node(config, mgmd->own_node);
@@ -42,7 +91,8 @@ static int open_log(struct mgmd *mgmd, const struct cluster_config *config)
 
     set_directory(mgmd->directory, sizeof(mgmd->directory), config_get_text(own, CFG_MGMD_DataDir));
     if (log_destination_parse(config_get_text(own, CFG_MGMD_LogDestination), &destination, why,
-                              sizeof(why)) == 0) {
+                              sizeof(why)) == 0 &&
+        check_log_files(mgmd, &destination, why, sizeof(why)) == 0) {
         mgmd->log =
             cluster_log_open(&destination, mgmd->directory, mgmd->own_node, why, sizeof(why));
     }

@@ -133,6 +133,12 @@ wrong 1 'there is no file nofile\.ini; use -f, or --config-dir' ndb_mgmd -f nofi
 wrong 1 'the file cannot be read: Is a directory' ndb_mgmd -f . --nodaemon
 printf '[ndbd default]\nNoOfReplicas=1\n[ndb_mgmd]\nNodeId=49\nHostName=127.0.0.1\nLogDestination=FILE:filename=/no/where.log\n[ndbd]\nNodeId=1\nHostName=127.0.0.1\n[api]\n' >"$BOX/nolog.ini"
 wrong 1 'the cluster log /no/where\.log cannot be opened: No such file or directory' ndb_mgmd -f nolog.ini --nodaemon --config-dir="$BOX"
+for log in "$BOX/nolog.ini" "$BOX/ndb_49_config.bin" "$BOX/./ndb_49_new_cluster" ndb_49.pid; do # ndb_49_config.bin.1 is its first kept file.
+    sed "/^DataDir=/d; s#^LogDestination=.*#DataDir=$BOX\nLogDestination=FILE:filename=$log#" "$BOX/nolog.ini" >"$BOX/own.ini"
+    cp "$BOX/own.ini" "$BOX/nolog.ini"
+    wrong 1 "the cluster log .*\\.?[/_0-9a-z]+ is a file that the server itself needs: change LogDestination" ndb_mgmd -f nolog.ini --nodaemon --config-dir="$BOX"
+    cmp -s "$BOX/own.ini" "$BOX/nolog.ini" || { echo "FAIL: the log is in config.ini"; FAILED=1; }
+done
 wrong 1 'junk:1: .*neither \[section\] nor name=value' ndb_mgmd -f junk --nodaemon --config-dir="$BOX"
 wrong 1 'half\.ini: \[ndbd\]: the section is missing: at least one is needed' ndb_mgmd -f half.ini --nodaemon --config-dir="$BOX"
 wrong 255 'nofile: the file cannot be opened: No such file or directory' ndb_config --config-file=nofile
