@@ -5,17 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
+#include "service/path_in_proc.h"
 #include "tools/import_state.h"
-
-#define LINKS_MAX 40 /* The kernel follows no more of them either. */
 
 /* ---- Streams ---- */
 
@@ -32,36 +29,12 @@ static int standard_stream(const struct stat *file)
     return -1;
 }
 
-/* Is it a name in /proc, or does a link lead to one? There the descriptors of processes are, by
- * links that lead to a file of another name, or of none. */
-static bool is_in_proc(const char *path)
-{
-    char name[PATH_MAX];
-    char link[PATH_MAX];
-    char directory[PATH_MAX];
-    struct statfs system;
-
-    (void)snprintf(name, sizeof(name), "%s", path);
-    for (int links = 0; links < LINKS_MAX; links++) {
-        const char *slash = strrchr(name, '/');
-        (void)snprintf(directory, sizeof(directory), "%.*s/",
-                       slash == NULL ? 1 : (int)(slash - name), slash == NULL ? "." : name);
-        if (statfs(directory, &system) == 0 && system.f_type == PROC_SUPER_MAGIC) return true;
-        ssize_t size = readlink(name, link, sizeof(link) - 1);
-        if (size < 0) return false; /* It is no link. */
-        link[size] = '\0';
-        int whole = snprintf(name, sizeof(name), "%s%s", link[0] == '/' ? "" : directory, link);
-        if (whole >= (int)sizeof(name)) return false;
-    }
-    return false;
-}
-
 static bool is_stream(const char *path)
 {
     struct stat status;
 
     if (stat(path, &status) != 0) return false;
-    return !S_ISREG(status.st_mode) || standard_stream(&status) >= 0 || is_in_proc(path);
+    return !S_ISREG(status.st_mode) || standard_stream(&status) >= 0 || path_in_proc(path);
 }
 
 /* ---- Opening ---- */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "service/path_place.h"
 #include "tools/import.h"
 #include "tools/tool_json.h"
 
@@ -284,34 +285,11 @@ static void kept_name(const struct import_settings *import, const char *path, ch
         (void)snprintf(name, size, "%s", import->table);
 }
 
-/* The place of a file that need not be there: its directory's, and its name. */
-static bool place_of(const char *path, char *place, size_t size)
-{
-    char directory[PATH_SIZE];
-    const char *slash = strrchr(path, '/');
-    int length = slash == NULL ? 1 : (int)(slash - path + 1);
-
-    (void)snprintf(directory, sizeof(directory), "%.*s", length, slash == NULL ? "." : path);
-    char *whole = realpath(directory, NULL);
-    if (whole == NULL) return false;
-    (void)snprintf(place, size, "%s/%s", whole, slash == NULL ? path : slash + 1);
-    free(whole);
-    return true;
-}
-
 /* Rejected rows would be lost in a file that the import replaces. */
 static void check_rejects(const struct import_settings *import, const struct argp_state *state,
                           const char *path)
 {
-    char kept[2 * PATH_SIZE], rejects[2 * PATH_SIZE];
-    struct stat one, other;
-    bool same = stat(path, &one) == 0 && stat(import->rejects, &other) == 0 &&
-                one.st_ino == other.st_ino && one.st_dev == other.st_dev;
-
-    if (!same && place_of(path, kept, sizeof(kept)) &&
-        place_of(import->rejects, rejects, sizeof(rejects)))
-        same = strcmp(kept, rejects) == 0;
-    if (same)
+    if (path_same(path, import->rejects))
         argp_error(state, "--rejects-file=%s is the same file as %s, which the import replaces",
                    import->rejects, path);
 }
