@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tools/import_load.h"
+#include "tools/tool_durable.h"
 #include "values/errors.h"
 
 #define SAVE_MS 1000u /* Longest time between two writes of the state. */
@@ -21,17 +22,12 @@
 
 /* ---- What is on disk ---- */
 
-/* Bits 16 to 31 of an epoch's lower half. */
-static uint32_t life_of(uint64_t epoch)
-{
-    return (uint32_t)epoch >> 16;
-}
-
 void import_committed(struct load *load, uint64_t epoch)
 {
     struct import_commits *commits = &load->commits;
 
-    if (commits->epoch != 0 && life_of(commits->epoch) != life_of(epoch)) commits->lost = true;
+    if (commits->epoch != 0 && tool_epoch_life(commits->epoch) != tool_epoch_life(epoch))
+        commits->lost = true;
     if (epoch > commits->epoch || commits->lost) commits->epoch = epoch;
 }
 

@@ -8,15 +8,11 @@
 #define ASK_MS     1000u /* Then it is looked for the reason. */
 #define ASKED_MOST 60u
 
-/* Bits 16 to 31 of an epoch's lower half (ndb_transaction_epoch). */
-static uint32_t life_of(uint64_t epoch)
-{
-    return (uint32_t)epoch >> 16;
-}
-
 uint64_t tool_newer_epoch(uint64_t kept, uint64_t epoch)
 {
-    return epoch != 0 && (epoch > kept || life_of(epoch) != life_of(kept)) ? epoch : kept;
+    bool newer = epoch > kept || tool_epoch_life(epoch) != tool_epoch_life(kept);
+
+    return epoch != 0 && newer ? epoch : kept;
 }
 
 /* 0, or -1 with the error of the ndb_t. */

@@ -7,6 +7,12 @@
 
 #include "tools/tool_common.h"
 
+/* The life of the cluster that an epoch belongs to (ndb_transaction_epoch). */
+static inline uint32_t tool_epoch_life(uint64_t epoch)
+{
+    return (uint32_t)epoch >> 16; /* Bits 16 to 31 of its lower half. */
+}
+
 /* The newer epoch of two; those of different lives of the cluster have no order, and the later told
  * one counts. */
 uint64_t tool_newer_epoch(uint64_t kept, uint64_t epoch);

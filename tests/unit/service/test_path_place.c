@@ -16,20 +16,12 @@
 #include "service/path_place.h"
 #include "tests/unit/support/temp_directory.h"
 
-static char box[TEMP_DIRECTORY_SIZE];
-
 static int setup(void **state)
 {
-    (void)state;
-    temp_directory_make(box);
-    return chdir(box) != 0 || mkdir("deep", 0700) != 0 || symlink("deep", "way") != 0 ? -1 : 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    temp_directory_remove(box);
-    return chdir("/");
+    return temp_directory_enter(state) != 0 || mkdir("deep", 0700) != 0 ||
+                   symlink("deep", "way") != 0
+               ? -1
+               : 0;
 }
 
 static void is_at(const char *path, const char *end)
@@ -72,5 +64,5 @@ static void there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(not_there_yet), cmocka_unit_test(there)};
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, temp_directory_leave);
 }

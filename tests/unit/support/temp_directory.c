@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -34,4 +35,38 @@ void temp_directory_remove(const char *path)
 {
     assert_int_equal(strncmp(path, BEGINNING, strlen(BEGINNING)), 0);
     assert_int_equal(nftw(path, remove_one, DESCRIPTORS_MOST, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+static char current[TEMP_DIRECTORY_SIZE];
+
+int temp_directory_enter(void **state)
+{
+    (void)state;
+    temp_directory_make(current);
+    return chdir(current);
+}
+
+int temp_directory_leave(void **state)
+{
+    (void)state;
+    temp_directory_remove(current);
+    return chdir("/");
+}
+
+void temp_file_make(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+void temp_file_has(const char *path, const char *text)
+{
+    char now[200] = "";
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    now[fread(now, 1, sizeof now - 1, file)] = '\0';
+    assert_int_equal(fclose(file), 0);
+    assert_string_equal(now, text);
 }

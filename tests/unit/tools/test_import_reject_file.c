@@ -19,8 +19,6 @@
 #include "tests/unit/support/temp_directory.h"
 #include "tools/import_reject_file.h"
 
-static char box[TEMP_DIRECTORY_SIZE];
-
 /* ---- What import_reject_file.c calls. ---- */
 
 static const char *replacement; /* Another import gives it the name "rows" before the next lock. */
@@ -44,41 +42,14 @@ int fsync(int fd)
 
 /* ---- */
 
-static int make_box(void **state)
-{
-    (void)state;
-    temp_directory_make(box);
-    return chdir(box);
-}
-
-static int remove_box(void **state)
-{
-    (void)state;
-    temp_directory_remove(box);
-    return chdir("/");
-}
-
-static void make_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 static void make(const char *text)
 {
-    make_file("rows", text);
+    temp_file_make("rows", text);
 }
 
 static void has(const char *text)
 {
-    char now[200] = "";
-    FILE *file = fopen("rows", "r");
-    assert_non_null(file);
-    now[fread(now, 1, sizeof now - 1, file)] = '\0';
-    fclose(file);
-    assert_string_equal(now, text);
+    temp_file_has("rows", text);
 }
 
 /* What a load with this path does at its begin. */
@@ -189,7 +160,7 @@ static void in_place(void **state)
     struct stat before, now;
     (void)state;
     make("1\ta\n3\tc\n2\tb\n9\td\n");
-    make_file("rows.new", "a file of somebody else\n");
+    temp_file_make("rows.new", "a file of somebody else\n");
     assert_int_equal(link("rows", "second name"), 0);
     assert_int_equal(stat("rows", &before), 0);
     assert_true(trim("rows", 3));
@@ -278,7 +249,7 @@ static void replaced_before_lock(void **state)
 {
     (void)state;
     make("1\ta\n");
-    make_file("new", "2\tb\n");
+    temp_file_make("new", "2\tb\n");
     replacement = "new";
     write_row("rows", "3\tc\n");
     has("2\tb\n3\tc\n");
@@ -378,5 +349,5 @@ int main(void)
         cmocka_unit_test(not_writable),
         cmocka_unit_test(failures),
     };
-    return cmocka_run_group_tests(tests, make_box, remove_box);
+    return cmocka_run_group_tests(tests, temp_directory_enter, temp_directory_leave);
 }

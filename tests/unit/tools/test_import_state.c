@@ -18,40 +18,6 @@
 #include "tests/unit/support/temp_directory.h"
 #include "tools/import_state.h"
 
-static char box[TEMP_DIRECTORY_SIZE];
-
-static int make_box(void **state)
-{
-    (void)state;
-    temp_directory_make(box);
-    return chdir(box);
-}
-
-static int remove_box(void **state)
-{
-    (void)state;
-    temp_directory_remove(box);
-    return chdir("/");
-}
-
-static void make(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void has(const char *path, const char *text)
-{
-    char now[200] = "";
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    now[fread(now, 1, sizeof now - 1, file)] = '\0';
-    fclose(file);
-    assert_string_equal(now, text);
-}
-
 /* One run, which saves its first state and another one. */
 static bool saves(bool resume)
 {
@@ -69,14 +35,14 @@ static bool saves(bool resume)
 static void of_somebody_else(void **state)
 {
     (void)state;
-    make("t.map.new", "a file of somebody else\n");
+    temp_file_make("t.map.new", "a file of somebody else\n");
     assert_false(saves(false));
-    has("t.map.new", "a file of somebody else\n");
+    temp_file_has("t.map.new", "a file of somebody else\n");
     assert_int_equal(unlink("t.map.new"), 0);
-    make("other", "");
+    temp_file_make("other", "");
     assert_int_equal(symlink("other", "t.map.new"), 0);
     assert_false(saves(false));
-    has("other", "");
+    temp_file_has("other", "");
     assert_int_equal(unlink("t.map.new"), 0);
     assert_int_equal(mkdir("t.map.new", 0700), 0);
     assert_false(saves(false));
@@ -89,12 +55,12 @@ static void state_of_somebody_else(void **state)
 {
     static const char text[] = "runno = 1\nof another program\n";
     (void)state;
-    make("t.map", text);
+    temp_file_make("t.map", text);
     assert_false(saves(false));
     assert_false(saves(true));
-    has("t.map", text);
+    temp_file_has("t.map", text);
     import_state_remove(".", "t");
-    has("t.map", text);
+    temp_file_has("t.map", text);
     assert_int_equal(unlink("t.map"), 0);
     import_state_remove(".", "t"); /* There is none. */
     assert_true(saves(false));
@@ -114,7 +80,7 @@ static void left_over(void **state)
         "", "runno\tst", "runno\tstart\tend\trows\tstartpos\tendpos\tbytes\treject\tstate\n1\t0"};
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        make("t.map.new", texts[i]);
+        temp_file_make("t.map.new", texts[i]);
         assert_true(saves(i > 0));
         assert_int_equal(access("t.map.new", F_OK), -1);
     }
@@ -127,7 +93,7 @@ static void left_over(void **state)
 static void in_use(void **state)
 {
     (void)state;
-    make("t.map.new", "");
+    temp_file_make("t.map.new", "");
     int fd = open("t.map.new", O_RDWR);
     assert_true(fd >= 0);
     assert_int_equal(flock(fd, LOCK_EX), 0);
@@ -145,5 +111,5 @@ int main(void)
         cmocka_unit_test(left_over),
         cmocka_unit_test(in_use),
     };
-    return cmocka_run_group_tests(tests, make_box, remove_box);
+    return cmocka_run_group_tests(tests, temp_directory_enter, temp_directory_leave);
 }
