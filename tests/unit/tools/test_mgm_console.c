@@ -16,6 +16,7 @@
 #include "tools/ndb_mgm_parse.h"
 #include "tools/ndb_mgm_print.h"
 #include "tools/ndb_mgm_suggest.h"
+#include "tools/ndb_mgm_wait.h"
 
 static void verbs_are_read(void **unused)
 {
@@ -837,6 +838,28 @@ static void an_interrupt_between_commands_drops_the_rest(void **unused)
     assert_true(now.sa_handler == SIG_DFL);
 }
 
+/* ROLLING RESTART, which takes Ctrl-C itself, may have got it behind its last node, without a
+ * terminal too. */
+static void a_command_passes_its_interrupt_on(void **unused)
+{
+    struct output output = {.interrupt = ""};
+    cookie_io_functions_t functions = {.write = take_output};
+    struct console console = {.handle = ndb_mgm_create_handle(), .prompt = CONSOLE_PROMPT};
+
+    (void)unused;
+    console.out = fopencookie(&output, "w", functions);
+    assert_non_null(console.out);
+    console_interrupt();
+    assert_int_equal(console_execute_all(&console, "PROMPT a"), CONSOLE_INTERRUPTED);
+    assert_string_equal(console.prompt, CONSOLE_PROMPT);
+    assert_int_equal(console.status, CONSOLE_INTERRUPTED);
+    console_interrupts_end();
+    assert_int_equal(console_execute_all(&console, "PROMPT a"), 0);
+    assert_string_equal(console.prompt, "a");
+    assert_int_equal(fclose(console.out), 0);
+    ndb_mgm_destroy_handle(console.handle);
+}
+
 /* Each ';' separates. */
 static void a_prompt_ends_with_its_command(void **unused)
 {
@@ -932,6 +955,7 @@ int main(void)
         cmocka_unit_test(command_lines_are_read),
         cmocka_unit_test(wrong_command_lines_name_what_is_allowed),
         cmocka_unit_test(an_interrupt_between_commands_drops_the_rest),
+        cmocka_unit_test(a_command_passes_its_interrupt_on),
         cmocka_unit_test(a_prompt_ends_with_its_command),
         cmocka_unit_test(a_comment_ends_with_its_line),
         cmocka_unit_test(a_comment_has_any_length),
