@@ -253,7 +253,11 @@ static void run_and_tell(struct load *load, const char *state_name)
     wait_told_end(load->wait);
     if (load->bar) import_tell_progress(load, true);
     load->bar = false; /* What is told now stands below it. */
-    if (!number_seen_raise(&load->seen, settings->tool.ndb, load->table)) load->failed = true;
+    ndb_error_t error;
+    if (number_seen_raise(&load->seen, settings->tool.ndb, load->table, &error) != 1) {
+        number_seen_print(&load->seen, &error);
+        load->failed = true;
+    }
     import_end_state(load);
     load->row_us.name = "row-microseconds";
     load->rows_per_second.name = "rows-per-second";

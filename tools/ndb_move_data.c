@@ -374,7 +374,9 @@ static enum outcome move_batch(struct move *move, struct ndb_transaction *transa
         }
     }
     /* Rows that others have inserted since the numbers were looked at. */
-    if (!number_seen_raise(&move->seen, move->ndb, move->target.table)) return GIVE_UP;
+    int raised = number_seen_raise(&move->seen, move->ndb, move->target.table, error);
+    if (raised < 0) number_seen_print(&move->seen, error);
+    if (raised != 1) return raised == 0 ? TRY_AGAIN : GIVE_UP;
     if (ndb_execute(transaction, NDB_COMMIT, 0) != 0)
         return note_error(move, transaction, inserts, error) ? TRY_AGAIN : GIVE_UP;
     move->passes.moved += move->count;
@@ -495,7 +497,11 @@ static bool raise_numbers(struct move *move)
         while ((result = look_at_numbers(move, i, &error)) == 0)
             if (!pause_before(move, &error, &move->tries)) return false;
     }
-    return result == 1 && number_seen_raise(&move->seen, move->ndb, move->target.table);
+    if (result != 1) return false;
+    while ((result = number_seen_raise(&move->seen, move->ndb, move->target.table, &error)) == 0)
+        if (!pause_before(move, &error, &move->tries)) break;
+    if (result < 0) number_seen_print(&move->seen, &error);
+    return result == 1;
 }
 
 static bool pause_before_pass(struct move_passes *passes, const ndb_error_t *error)

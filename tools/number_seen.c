@@ -41,19 +41,26 @@ void number_seen_row(struct number_seen *seen, const struct ndb_record *record, 
     if (!negative && number > seen->greatest) seen->greatest = number;
 }
 
-bool number_seen_raise(struct number_seen *seen, ndb_t *ndb, const struct ndb_table *table)
+int number_seen_raise(struct number_seen *seen, ndb_t *ndb, const struct ndb_table *table,
+                      ndb_error_t *error)
 {
     uint64_t least = seen->greatest == UINT64_MAX ? UINT64_MAX : seen->greatest + 1;
     uint64_t next = 0;
 
-    if (!seen->counts || seen->greatest <= seen->raised) return true;
+    if (!seen->counts || seen->greatest <= seen->raised) return 1;
     if ((ndb_auto_increment_read(ndb, table, &next, 0) == 0 && next >= least) ||
         ndb_auto_increment_set(ndb, table, least, 0) == 0) {
         seen->raised = seen->greatest;
-        return true;
+        return 1;
     }
+    *error = *ndb_error(ndb);
+    error->detail = ""; /* Ends with the handle's next call. */
+    return error->status == NDB_STATUS_TEMPORARY || error->status == NDB_STATUS_UNKNOWN ? 0 : -1;
+}
+
+void number_seen_print(const struct number_seen *seen, const ndb_error_t *error)
+{
     (void)fprintf(stderr, "The numbers for new rows do not go on behind %llu: ",
                   (unsigned long long)seen->greatest);
-    tool_print_error(ndb_error(ndb));
-    return false;
+    tool_print_error(error);
 }

@@ -23,5 +23,9 @@ void number_seen_begin(struct number_seen *seen, const struct ndb_table *table);
  * not count, nor does one below 1. */
 void number_seen_row(struct number_seen *seen, const struct ndb_record *record, const void *row);
 /* No number up to the greatest one is taken any more (ndb_auto_increment_set). Waits for the disks,
- * unless it is so already. False: the reason is printed. */
-bool number_seen_raise(struct number_seen *seen, ndb_t *ndb, const struct ndb_table *table);
+ * unless it is so already. 1: done; 0: an error that another try may not meet, in *error (it can be
+ * asked for twice, so an unknown outcome is one of them); -1: another one, in *error. */
+int number_seen_raise(struct number_seen *seen, ndb_t *ndb, const struct ndb_table *table,
+                      ndb_error_t *error);
+/* On standard error: *error is in the way of the numbers. */
+void number_seen_print(const struct number_seen *seen, const ndb_error_t *error);
