@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The name without links of a file or directory; false: there is none, or it is too long. */
 static bool real_name(const char *path, char *name, size_t size)
@@ -18,20 +19,50 @@ static bool real_name(const char *path, char *name, size_t size)
     return fits;
 }
 
-bool path_place(const char *path, char *place, size_t size)
+bool path_directory(const char *name, char *directory, size_t size)
+{
+    const char *slash = strrchr(name, '/');
+    int length = slash == NULL ? 1 : (int)(slash - name);
+
+    return snprintf(directory, size, "%.*s/", length, slash == NULL ? "." : name) < (int)size;
+}
+
+bool path_follow(char *name)
+{
+    char link[PATH_MAX];
+    char directory[PATH_MAX] = "";
+    ssize_t size = readlink(name, link, sizeof(link) - 1);
+
+    if (size < 0) return false;
+    link[size] = '\0';
+    if (link[0] != '/' && !path_directory(name, directory, sizeof(directory))) return false;
+    return snprintf(name, PATH_MAX, "%s%s", directory, link) < PATH_MAX;
+}
+
+/* A file that is not there: its directory's name and its own. */
+static bool place_in(const char *path, char *place, size_t size)
 {
     char directory[PATH_MAX];
     const char *slash = strrchr(path, '/');
-    int length = slash == NULL ? 1 : (int)(slash - path + 1);
 
-    if (real_name(path, place, size)) return true;
-    if (snprintf(directory, sizeof(directory), "%.*s", length, slash == NULL ? "." : path) >=
-            (int)sizeof(directory) ||
-        !real_name(directory, place, size))
+    if (!path_directory(path, directory, sizeof(directory)) || !real_name(directory, place, size))
         return false;
     size_t used = strlen(place);
-    return snprintf(place + used, size - used, "/%s", slash == NULL ? path : slash + 1) <
+    const char *between = place[used - 1] == '/' ? "" : "/"; /* The root has one. */
+    return snprintf(place + used, size - used, "%s%s", between, slash == NULL ? path : slash + 1) <
            (int)(size - used);
+}
+
+bool path_place(const char *path, char *place, size_t size)
+{
+    char name[PATH_MAX];
+
+    if (snprintf(name, sizeof(name), "%s", path) >= (int)sizeof(name)) return false;
+    for (int links = 0; links <= PATH_LINKS_MAX; links++) {
+        if (real_name(name, place, size)) return true;
+        if (!path_follow(name)) return place_in(name, place, size);
+    }
+    return false;
 }
 
 bool path_same(const char *one, const char *other)

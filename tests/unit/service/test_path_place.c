@@ -45,6 +45,8 @@ static void not_there_yet(void **state)
     assert_true(path_same("new", "./way/../new"));
     assert_false(path_same("new", "way/new"));
     assert_false(path_same("nowhere/new", "nowhere/new"));
+    assert_true(path_place("/no-such-file", place, sizeof place));
+    assert_string_equal(place, "/no-such-file");
 }
 
 static void there(void **state)
@@ -61,8 +63,24 @@ static void there(void **state)
     assert_false(path_same("hard", "new"));
 }
 
+/* What is written to such a name makes the file that the links lead to. */
+static void links_to_nothing(void **state)
+{
+    char place[PATH_MAX];
+    (void)state;
+    assert_int_equal(symlink("absent", "deep/first"), 0);
+    assert_int_equal(symlink("way/first", "second"), 0);
+    is_at("second", "deep/absent");
+    assert_true(path_same("second", "deep/absent"));
+    assert_int_equal(symlink("nowhere/absent", "third"), 0);
+    assert_false(path_place("third", place, sizeof place));
+    assert_int_equal(symlink("circle", "circle"), 0);
+    assert_false(path_place("circle", place, sizeof place));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(not_there_yet), cmocka_unit_test(there)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(not_there_yet), cmocka_unit_test(there),
+                                       cmocka_unit_test(links_to_nothing)};
     return cmocka_run_group_tests(tests, setup, temp_directory_leave);
 }
