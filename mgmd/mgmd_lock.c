@@ -3,8 +3,9 @@
 /*
  * The file ndb_<id>_lock beside the kept configurations is locked as long as the server lives; a
  * killed one leaves the file behind, but no lock. It has the server's process id, and is empty
- * while the server ends, and for a moment before it has written that. It is removed at the end, so
- * a lock counts only when the file still has its name.
+ * while the server ends; for a moment before that is written it has that of a killed one, or
+ * nothing. It is removed at the end, so a lock counts only when the file still has its name. What
+ * has the name and is no such file is somebody else's, and stays as it is.
  */
 #include "mgmd/mgmd_lock.h"
 
@@ -39,26 +40,41 @@ static void close_lock(struct mgmd_lock *lock)
     errno = error;
 }
 
-/* 0, or -1 with errno; when another process has the lock (EWOULDBLOCK), its id, 0: not known. */
-static int try_lock(struct mgmd_lock *lock, long *holder)
+/* The process id in the file, 0: none. False: it is not a file that a server has made. */
+static bool read_process_id(const struct mgmd_lock *lock, long *holder)
 {
-    char text[24] = "";
+    char text[24];
+    struct stat status;
 
+    if (fstat(lock->fd, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+    ssize_t size = pread(lock->fd, text, sizeof(text), 0);
+    if (size < 0 || size == (ssize_t)sizeof(text)) return false;
+    text[size] = '\0';
+    if (strspn(text, "0123456789\n") != (size_t)size) return false;
+    *holder = strtol(text, NULL, 10);
+    return true;
+}
+
+enum tried { LOCKED, HELD, NOT_OPENED, NOT_LOCKED, NOT_OURS };
+
+/* HELD: another process has the lock, and its id if that is known. Other failures have errno. There
+ * is a descriptor only with LOCKED. */
+static enum tried try_lock(struct mgmd_lock *lock, long *holder)
+{
     for (;;) {
-        lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+        /* A link would lead to a file of somebody else; a pipe would be waited for. */
+        lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
         if (lock->fd < 0) {
             lock->fd = 0;
-            return -1;
+            return NOT_OPENED;
         }
-        if (flock(lock->fd, LOCK_EX | LOCK_NB) != 0) {
-            int error = errno;
-            if (pread(lock->fd, text, sizeof(text) - 1, 0) > 0) *holder = strtol(text, NULL, 10);
-            errno = error;
-            if (error == EWOULDBLOCK) close_lock(lock);
-            return -1;
-        }
-        if (is_named(lock)) return 0;
-        close_lock(lock); /* Its former owner has removed it. */
+        bool ours = read_process_id(lock, holder);
+        bool locked = ours && flock(lock->fd, LOCK_EX | LOCK_NB) == 0;
+        if (locked && is_named(lock)) return LOCKED;
+        close_lock(lock);
+        if (!ours) return NOT_OURS;
+        if (!locked) return errno == EWOULDBLOCK ? HELD : NOT_LOCKED;
+        /* Its former owner has removed it. */
     }
 }
 
@@ -71,15 +87,35 @@ static void write_process_id(const struct mgmd_lock *lock)
     if (ftruncate(lock->fd, 0) == 0) (void)!pwrite(lock->fd, text, (size_t)length, 0);
 }
 
-/* What other processes may do is not known. Where this one may not write it changes nothing, and
- * needs no lock. */
-static void warn(const struct mgmd_lock *lock, const char *directory, int error, char *why,
-                 size_t size)
+/* There is no lock. 0: the server goes on without one, perhaps with a warning; -1: it does not. */
+static int go_without(const struct mgmd_lock *lock, const char *directory, enum tried tried,
+                      char *why, size_t size)
 {
-    if (lock->fd == 0 && access(directory, W_OK) != 0) return;
+    int error = errno;
+    struct stat status;
+    bool there = lstat(lock->path, &status) == 0;
+
+    if (there && (tried == NOT_OURS || (tried == NOT_OPENED && !S_ISREG(status.st_mode)))) {
+        (void)snprintf(why, size,
+                       "%s is in the way: it is not the lock file of a management server; remove "
+                       "it, or name another directory with --config-dir",
+                       lock->path);
+        return -1;
+    }
+    /* A file of another user's server, which may run. */
+    if (there && tried == NOT_OPENED && (error == EACCES || error == EPERM)) {
+        (void)snprintf(why, size,
+                       "%s cannot be opened: %s; another user's management server with the node id "
+                       "has made it: stop that one, or remove the file if it does not run",
+                       lock->path, strerror(error));
+        return -1;
+    }
+    /* Where this server may not write it changes nothing, and needs no lock. */
+    if (tried == NOT_OPENED && access(directory, W_OK) != 0) return 0;
     (void)snprintf(why, size,
                    "%s cannot be locked: %s; nothing keeps a second server from these files",
                    lock->path, strerror(error));
+    return 0;
 }
 
 int mgmd_lock_take(struct mgmd_lock *lock, const char *directory, uint32_t node, char *why,
@@ -88,18 +124,20 @@ int mgmd_lock_take(struct mgmd_lock *lock, const char *directory, uint32_t node,
     const struct timespec pause = {.tv_nsec = 100000000L};
     char process[40] = "";
     long holder = 0;
+    long before = -1;
 
     why[0] = '\0';
     (void)snprintf(lock->path, sizeof(lock->path), "%sndb_%u_lock", directory, node);
-    for (int i = 0; i < LOCK_TRIES && holder == 0; i++) {
+    /* Twice the same process: the first may be a killed one that the file still has. */
+    for (int i = 0; i < LOCK_TRIES && (holder == 0 || holder != before); i++) {
         if (i > 0) (void)nanosleep(&pause, NULL);
-        if (try_lock(lock, &holder) == 0) {
+        before = holder;
+        enum tried tried = try_lock(lock, &holder);
+        if (tried == LOCKED) {
             write_process_id(lock);
             return 0;
         }
-        if (errno == EWOULDBLOCK) continue;
-        warn(lock, directory, errno, why, size);
-        return 0;
+        if (tried != HELD) return go_without(lock, directory, tried, why, size);
     }
     if (holder > 0) (void)snprintf(process, sizeof(process), " (process %ld)", holder);
     (void)snprintf(why, size,

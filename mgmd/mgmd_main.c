@@ -169,15 +169,16 @@ static void pid_path(const struct mgmd *mgmd, char *path, size_t size)
 static int write_pid(const struct mgmd *mgmd)
 {
     char path[1200];
+    char why[1400];
 
     pid_path(mgmd, path, sizeof(path));
     FILE *out = fopen(path, "w");
-    if (out == NULL) {
-        (void)fprintf(stderr, "ndb_mgmd: %s cannot be written: %s\n", path, strerror(errno));
-        return -1;
-    }
-    (void)fprintf(out, "%ld\n", (long)getpid());
-    return fclose(out);
+    if (out != NULL) (void)fprintf(out, "%ld\n", (long)getpid());
+    if (out != NULL && fclose(out) == 0) return 0;
+    (void)snprintf(why, sizeof(why), "%s cannot be written: %s", path, strerror(errno));
+    (void)fprintf(stderr, "ndb_mgmd: %s\n", why);
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR, "The server stops: %s", why);
+    return -1;
 }
 
 /* The loop ends when every handle is closed; the link needs some rounds for it. */

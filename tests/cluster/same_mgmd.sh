@@ -90,14 +90,23 @@ want_text err 'is in use by another management server'
 kill "$PID"
 for _ in $(seq 1200); do [ -e "$DIR/ndb_49_lock" ] || break; sleep 0.05; done
 
-say "a directory that cannot be locked is no reason to end"
-mkdir "$DIR/ndb_49_lock"
-start 5 a.ini
-wait_text 5.out 'listens on port'
-want_text 5.out 'warning: .*/ndb_49_lock cannot be locked: Is a directory'
-kill "$PID"
-ended "$PID"
-rmdir "$DIR/ndb_49_lock"
+say "what has the name of the lock and is none is somebody else's"
+before=$(all_of "$DIR")
+echo precious >"$BOX/target"
+for kind in link file; do
+    if [ $kind = link ]; then ln -s "$BOX/target" "$DIR/ndb_49_lock"; else cp "$BOX/target" "$DIR/ndb_49_lock"; fi
+    want 1 "$MGMD" -f "$BOX/a.ini" --ndb-nodeid=49
+    want_text err '/ndb_49_lock is in the way: it is not the lock file of a management server; remove it'
+    [ "$(cat "$DIR/ndb_49_lock" "$BOX/target")" = $'precious\nprecious' ] || fail "the $kind is written over"
+    rm "$DIR/ndb_49_lock"
+done
+[ "$(all_of "$DIR")" = "$before" ] || fail "files have changed: $before; now $(all_of "$DIR")"
+
+say "a process id that cannot be written is told"
+ln -sf /dev/full "$DIR/ndb_49.pid"
+want 1 "$MGMD" -f "$BOX/a.ini" --ndb-nodeid=49
+want_text err '^ndb_mgmd: .*/ndb_49\.pid cannot be written: No space left on device$'
+rm "$DIR/ndb_49.pid"
 
 say "two servers of one cluster may share a directory"
 rm -rf "$DIR"

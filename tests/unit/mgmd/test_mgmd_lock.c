@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,14 +25,19 @@ static char why[400];
 /* ---- What mgmd_lock.c calls. ---- */
 
 static int flock_error;           /* The file system says this. */
-static struct mgmd_lock *to_free; /* This one ends between the opening of the file and the lock. */
+static struct mgmd_lock *to_free; /* This one ends between the opening of the file and the lock, */
+static uint32_t frees_at;         /* when so many locks have been tried. */
+static const char *to_write;      /* The lock's owner writes this then. */
 
 int flock(int fd, int operation)
 {
-    struct mgmd_lock *ends = to_free;
-
-    to_free = NULL;
-    if (ends != NULL) mgmd_lock_free(ends);
+    if (to_free != NULL && --frees_at == 0) {
+        if (to_write != NULL)
+            (void)!pwrite(to_free->fd, to_write, strlen(to_write), 0);
+        else
+            mgmd_lock_free(to_free);
+        to_free = NULL;
+    }
     errno = flock_error;
     return flock_error != 0 ? -1 : (int)syscall(SYS_flock, fd, operation);
 }
@@ -52,6 +56,8 @@ static int teardown(void **state)
 {
     (void)state;
     flock_error = 0;
+    to_free = NULL;
+    to_write = NULL;
     temp_directory_remove(box);
     return 0;
 }
@@ -107,25 +113,18 @@ static void a_file_alone_is_no_lock(void **state)
     mgmd_lock_free(&lock);
 }
 
-static void *end_soon(void *lock)
-{
-    (void)usleep(250000);
-    mgmd_lock_free(lock);
-    return NULL;
-}
-
 static void a_server_that_ends_is_waited_for(void **state)
 {
     struct mgmd_lock first = {.fd = 0};
     struct mgmd_lock second = {.fd = 0};
-    pthread_t thread;
 
     (void)state;
     assert_int_equal(take(&first, 49), 0);
     mgmd_lock_ends(&first);
-    assert_int_equal(pthread_create(&thread, NULL, end_soon, &first), 0);
+    to_free = &first;
+    frees_at = 3;
     assert_int_equal(take(&second, 49), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_null(to_free);
     assert_true(is_there(&second));
     mgmd_lock_free(&second);
 }
@@ -139,6 +138,7 @@ static void a_removed_file_is_no_lock(void **state)
     (void)state;
     assert_int_equal(take(&first, 49), 0);
     to_free = &first;
+    frees_at = 1;
     assert_int_equal(take(&second, 49), 0);
     assert_true(is_there(&second));
     assert_int_equal(take(&first, 49), -1);
@@ -156,10 +156,45 @@ static void a_file_system_without_locks_is_warned_of(void **state)
         assert_int_equal(take(&lock, 49), 0);
         assert_non_null(strstr(why, "ndb_49_lock cannot be locked: "));
         assert_non_null(strstr(why, strerror(errors[i])));
+        assert_int_equal(lock.fd, 0);
         mgmd_lock_ends(&lock);
         mgmd_lock_free(&lock);
-        assert_false(is_there(&lock));
     }
+}
+
+/* Who has got no lock leaves that of the server that has one later. */
+static void who_has_none_takes_none_away(void **state)
+{
+    struct mgmd_lock without = {.fd = 0};
+    struct mgmd_lock first = {.fd = 0};
+    struct mgmd_lock second = {.fd = 0};
+
+    (void)state;
+    flock_error = ENOLCK;
+    assert_int_equal(take(&without, 49), 0);
+    flock_error = 0;
+    assert_int_equal(take(&first, 49), 0);
+    mgmd_lock_ends(&without);
+    mgmd_lock_free(&without);
+    assert_int_equal(take(&second, 49), -1);
+    mgmd_lock_free(&first);
+}
+
+/* The server that has the lock has not written its number yet: the killed one's is not told. */
+static void a_killed_server_is_not_named(void **state)
+{
+    struct mgmd_lock first = {.fd = 0};
+    struct mgmd_lock second = {.fd = 0};
+
+    (void)state;
+    assert_int_equal(take(&first, 49), 0);
+    assert_int_equal(pwrite(first.fd, "4711\n", 5, 0), 5);
+    to_free = &first;
+    to_write = "4712\n";
+    frees_at = 1;
+    assert_int_equal(take(&second, 49), -1);
+    assert_non_null(strstr(why, "(process 4712)"));
+    mgmd_lock_free(&first);
 }
 
 /* Who may not write there changes nothing. */
@@ -175,18 +210,53 @@ static void a_directory_that_is_not_there_needs_none(void **state)
     mgmd_lock_free(&lock);
 }
 
-/* In a directory that can be written something else has the name. */
-static void a_file_that_cannot_be_opened_is_warned_of(void **state)
+/* What has the name and is no lock file is somebody else's. */
+static void what_is_in_the_way_stays(void **state)
+{
+    struct mgmd_lock lock = {.fd = 0};
+    char name[TEMP_DIRECTORY_SIZE + 20];
+    char target[TEMP_DIRECTORY_SIZE + 20];
+    static const char *const contents[] = {"precious", "4711 precious\n",
+                                           "0123456789012345678901234567890\n"};
+
+    (void)state;
+    (void)snprintf(name, sizeof(name), "%sndb_49_lock", directory);
+    (void)snprintf(target, sizeof(target), "%starget", directory);
+    for (uint32_t kind = 0; kind < 3 + sizeof(contents) / sizeof(contents[0]); kind++) {
+        temp_file_make(target, "precious");
+        if (kind == 0) assert_int_equal(mkdir(name, 0700), 0);
+        if (kind == 1) assert_int_equal(mkfifo(name, 0600), 0);
+        if (kind == 2) assert_int_equal(symlink("target", name), 0);
+        if (kind > 2) temp_file_make(name, contents[kind - 3]);
+        assert_int_equal(take(&lock, 49), -1);
+        assert_non_null(strstr(why, "ndb_49_lock is in the way: it is not the lock file"));
+        mgmd_lock_ends(&lock);
+        mgmd_lock_free(&lock);
+        assert_true(is_there(&lock));
+        temp_file_has(target, "precious");
+        if (kind > 2) temp_file_has(name, contents[kind - 3]);
+        assert_int_equal(remove(name), 0);
+    }
+}
+
+/* Another user's server may run. Root opens any file, so this is tried without its rights. */
+static void a_file_of_another_user_is_refused(void **state)
 {
     struct mgmd_lock lock = {.fd = 0};
     char name[TEMP_DIRECTORY_SIZE + 20];
 
     (void)state;
     (void)snprintf(name, sizeof(name), "%sndb_49_lock", directory);
-    assert_int_equal(mkdir(name, 0700), 0);
-    assert_int_equal(take(&lock, 49), 0);
-    assert_non_null(strstr(why, "cannot be locked: Is a directory"));
-    mgmd_lock_free(&lock);
+    temp_file_make(name, "");
+    assert_int_equal(chmod(name, 0), 0);
+    assert_int_equal(chmod(box, 0777), 0);
+    uid_t user = geteuid();
+    if (user == 0 && seteuid(65534) != 0) skip();
+    int result = take(&lock, 49);
+    if (user == 0) assert_int_equal(seteuid(0), 0);
+    assert_int_equal(result, -1);
+    assert_non_null(strstr(why, "ndb_49_lock cannot be opened: Permission denied; another user's"));
+    assert_true(is_there(&lock));
 }
 
 int main(void)
@@ -198,8 +268,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_removed_file_is_no_lock, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_system_without_locks_is_warned_of, setup, teardown),
         cmocka_unit_test_setup_teardown(a_directory_that_is_not_there_needs_none, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_file_that_cannot_be_opened_is_warned_of, setup,
-                                        teardown)};
+        cmocka_unit_test_setup_teardown(who_has_none_takes_none_away, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_killed_server_is_not_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_in_the_way_stays, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_file_of_another_user_is_refused, setup, teardown)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
