@@ -137,6 +137,11 @@ static void run_pipe(struct console *console)
         (void)fprintf(stderr, "A line with a zero byte is not carried out: %s\n", line);
         console->status = 1;
     }
+    if (ferror(stdin) != 0) {
+        (void)fprintf(stderr, "ndb_mgm: standard input: %s; what follows is not carried out\n",
+                      strerror(errno));
+        console->status = 1;
+    }
     free(line);
 }
 

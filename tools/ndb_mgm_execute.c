@@ -569,7 +569,11 @@ int console_execute_all(struct console *console, const char *lines)
     const char *line;
     int rc = 0;
 
-    if (copy == NULL) return NDB_MGM_OUT_OF_MEMORY;
+    if (copy == NULL) {
+        (void)fprintf(console_error_out(console), "Not carried out: out of memory\n");
+        console->status = NDB_MGM_OUT_OF_MEMORY;
+        return NDB_MGM_OUT_OF_MEMORY;
+    }
     if (console->terminal) console_interrupts_begin(console->handle);
     while (!console->quit && (line = next_command(&rest)) != NULL) {
         int one = console_interrupted() ? drop_rest(console) : console_execute(console, line);

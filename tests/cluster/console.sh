@@ -163,6 +163,8 @@ for arguments in '-e SHOW' '--help' '--usage' '--version'; do
     [ $? = 1 ] || fail "ndb_mgm $arguments to a full device does not end with 1"
     want_text err '^ndb_mgm: output: No space left on device$'
 done
+want 1 "$BIN/ndb_mgm" <"$BOX" # A directory cannot be read.
+want_text err '^ndb_mgm: standard input: Is a directory; what follows is not carried out$'
 want 0 "$BIN/ndb_mgm" --usage
 want_text out '^Usage: ndb_mgm \[-'
 want 0 "$BIN/ndb_mgm" --version
