@@ -1,8 +1,9 @@
 /* move_convert.c -- which columns ndb_move_data may copy into which, and how. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Text goes as bytes, everything else as the text of its value: so a value arrives whole, or the
- * error says why it cannot. Nothing is cut or rounded in silence.
+ * Text goes as bytes, everything else as the text of its value. What is parsed may be rounded, so
+ * the text of what has come out must be the value that went in: it arrives whole, or the error says
+ * why it cannot.
  */
 #include "tools/move_convert.h"
 #include "values/errors.h"
@@ -122,7 +123,8 @@ enum move_need move_need(const struct ndb_column_info *from, const struct ndb_co
     return holds_all(from, to, family) ? MOVE_PROMOTE : MOVE_LOSSY;
 }
 
-/* Content without prefix and padding, with those of the other column. */
+/* Content without prefix and padding, with those of the other column. Where padding is taken off,
+ * content that ends like it cannot be told from it: it does not fit. */
 static int move_bytes(const struct ndb_column_info *from, const struct ndb_column_info *to,
                       const uint8_t *value, uint32_t size, uint8_t *out, uint32_t *out_size)
 {
@@ -136,6 +138,9 @@ static int move_bytes(const struct ndb_column_info *from, const struct ndb_colum
             length--;
     }
     if (length > room) return ERR_VALUE_TOO_LONG;
+    if (from->prefix_bytes > 0 && to->prefix_bytes == 0 && length > 0 &&
+        content[length - 1] == padding)
+        return ERR_VALUE_OUT_OF_RANGE;
     if (to->prefix_bytes > 0) out[0] = (uint8_t)length;
     if (to->prefix_bytes > 1) out[1] = (uint8_t)(length >> 8);
     memcpy(out + to->prefix_bytes, content, length);
@@ -146,9 +151,25 @@ static int move_bytes(const struct ndb_column_info *from, const struct ndb_colum
     return 0;
 }
 
+/* Has the target's value the same text as the source's? */
+static bool comes_back(const struct ndb_table *from_table, const struct ndb_column_info *from,
+                       const void *value, uint32_t size, const struct ndb_table *to_table,
+                       uint32_t to, const uint8_t *out, uint32_t out_size,
+                       const struct move_room *room)
+{
+    int length = ndb_value_print(to_table, to, out, out_size, 0, room->text, room->text_size);
+    uint32_t back_size = 0;
+
+    return length >= 0 &&
+           ndb_value_parse(from_table, from->id, room->text, (uint32_t)length, room->back,
+                           from->size + 1, &back_size) == 0 &&
+           back_size == size && memcmp(room->back, value, size) == 0;
+}
+
 int move_value(const struct ndb_table *from_table, const struct ndb_column_info *from,
                const struct ndb_table *to_table, const struct ndb_column_info *to,
-               const void *value, uint32_t size, char *text, uint8_t *out, uint32_t *out_size)
+               const void *value, uint32_t size, const struct move_room *room, uint8_t *out,
+               uint32_t *out_size)
 {
     enum family family = family_of(from->type);
 
@@ -159,12 +180,14 @@ int move_value(const struct ndb_table *from_table, const struct ndb_column_info 
         int code = move_bytes(from, to, value, size, out, out_size);
         if (code != 0) return code;
     } else {
-        int length = ndb_value_print(from_table, from->id, value, size, 0, text,
-                                     ndb_value_print_size(from_table, from->id) + 1);
+        int length =
+            ndb_value_print(from_table, from->id, value, size, 0, room->text, room->text_size);
         if (length < 0) return ERR_VALUE_TOO_LONG;
-        int code =
-            ndb_value_parse(to_table, to->id, text, (uint32_t)length, out, to->size + 1, out_size);
+        int code = ndb_value_parse(to_table, to->id, room->text, (uint32_t)length, out,
+                                   to->size + 1, out_size);
         if (code != 0) return code;
+        if (!comes_back(from_table, from, value, size, to_table, to->id, out, *out_size, room))
+            return ERR_VALUE_OUT_OF_RANGE;
     }
     return ndb_value_check(to_table, to->id, out, *out_size);
 }

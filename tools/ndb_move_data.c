@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "service/wait_told.h"
 #include "tools/move_convert.h"
 #include "tools/move_passes.h"
 #include "tools/number_seen.h"
@@ -38,8 +39,8 @@ static const struct argp_option options[] = {
     {"promote-attributes", 'A', NULL, 0,
      "columns of the target may be wider (INT to BIGINT, CHAR to VARCHAR)", 0},
     {"lossy-conversions", 'L', NULL, 0,
-     "columns of the target may be narrower or of other sign; a value that does not fit ends the "
-     "move, nothing is cut",
+     "columns of the target may be narrower or of other sign; a value that would be another one "
+     "there ends the move, nothing is cut or rounded",
      0},
     {"staging-tries", KEY_TRIES, "X[,Y[,Z]]", 0,
      "tries of a batch that meets temporary errors (0: no limit), and the shortest and longest "
@@ -119,9 +120,11 @@ struct move {
     uint32_t count; /* Rows in the batch. */
     uint8_t *out_row; /* One row of the target. */
     uint8_t *value;
-    char *text;
-    uint32_t tries;          /* Scans, and waits for the disk, that met a temporary error. */
+    struct move_room room; /* Its text is for a key's value, too. */
+    uint32_t tries; /* Scans, waits for the disk, and raised numbers that met a temporary error. */
+    struct wait_told *wait;  /* There was a temporary error, and no success since. */
     struct number_seen seen; /* Numbers in rows of the target. */
+    uint32_t lives;          /* ndb_connection_lives() when they were raised. */
     struct move_passes passes;
 };
 
@@ -204,27 +207,34 @@ static bool match_columns(struct move *move)
     return good;
 }
 
+static uint32_t greater(uint32_t one, uint32_t other)
+{
+    return one > other ? one : other;
+}
+
 static bool make_room(struct move *move)
 {
     uint32_t text = 1;
     uint32_t value = 1;
 
     for (uint32_t i = 0; i < move->source.info.columns; i++) {
-        uint32_t size = ndb_value_print_size(move->source.table, i) + 1;
-        if (size > text) text = size;
-        if (move->source.columns[i].size + 1 > value) value = move->source.columns[i].size + 1;
+        text = greater(text, ndb_value_print_size(move->source.table, i) + 1);
+        value = greater(value, move->source.columns[i].size + 1);
     }
-    for (uint32_t i = 0; i < move->target.info.columns; i++)
-        if (move->target.columns[i].size + 1 > value) value = move->target.columns[i].size + 1;
+    for (uint32_t i = 0; i < move->target.info.columns; i++) {
+        text = greater(text, ndb_value_print_size(move->target.table, i) + 1);
+        value = greater(value, move->target.columns[i].size + 1);
+    }
     move->to = calloc(move->source.info.columns, sizeof(*move->to));
     move->set = calloc(move->target.info.columns / 8 + 1, 1);
     move->keys = calloc(move->source.info.columns / 8 + 1, 1);
     move->rows = calloc(BATCH_ROWS, ndb_record_row_size(move->source.record));
     move->out_row = calloc(1, ndb_record_row_size(move->target.record));
     move->value = malloc(value);
-    move->text = malloc(text);
+    move->room = (struct move_room){.text = malloc(text), .text_size = text, .back = malloc(value)};
     return move->to != NULL && move->set != NULL && move->keys != NULL && move->rows != NULL &&
-           move->out_row != NULL && move->value != NULL && move->text != NULL;
+           move->out_row != NULL && move->value != NULL && move->room.text != NULL &&
+           move->room.back != NULL;
 }
 
 static void free_room(struct move *move)
@@ -235,7 +245,8 @@ static void free_room(struct move *move)
     free(move->rows);
     free(move->out_row);
     free(move->value);
-    free(move->text);
+    free(move->room.text);
+    free(move->room.back);
 }
 
 /* ---- Moving ---- */
@@ -243,6 +254,13 @@ static void free_room(struct move *move)
 static uint8_t *row_of(const struct move *move, uint32_t i)
 {
     return move->rows + (size_t)i * ndb_record_row_size(move->source.record);
+}
+
+/* What was tried again has been done, or something is said about it. */
+static void tell_no_wait(struct move *move)
+{
+    wait_told_end(move->wait);
+    move->wait = NULL;
 }
 
 /* "source (1, "x"): " on standard error. */
@@ -256,10 +274,10 @@ static void print_row_name(const struct move *move, const uint8_t *row)
         uint32_t size;
         if (!move->source.columns[i].primary_key ||
             ndb_row_get(move->source.record, row, i, &value, &size) != 0 ||
-            ndb_value_print(move->source.table, i, value, size, NDB_PRINT_QUOTE, move->text,
-                            ndb_value_print_size(move->source.table, i) + 1) < 0)
+            ndb_value_print(move->source.table, i, value, size, NDB_PRINT_QUOTE, move->room.text,
+                            move->room.text_size) < 0)
             continue;
-        (void)fprintf(stderr, "%s%s", between, move->text);
+        (void)fprintf(stderr, "%s%s", between, move->room.text);
         between = ", ";
     }
     (void)fprintf(stderr, "): ");
@@ -275,7 +293,7 @@ static int convert_column(struct move *move, const uint8_t *row, uint32_t id)
 
     if (code == 0 && value != NULL) {
         code = move_value(move->source.table, &move->source.columns[id], move->target.table, to,
-                          value, size, move->text, move->value, &size);
+                          value, size, &move->room, move->value, &size);
         value = move->value;
     }
     return code != 0 ? code : ndb_row_set(move->target.record, move->out_row, to->id, value, size);
@@ -289,6 +307,7 @@ static bool convert_row(struct move *move, const uint8_t *row)
         if (code == 0) continue;
         ndb_error_t error;
         ndb_error_lookup(code, &error);
+        tell_no_wait(move);
         print_row_name(move, row);
         (void)fprintf(stderr, "column %s: ", move->target.columns[move->to[i]].name);
         tool_print_error(&error);
@@ -298,7 +317,7 @@ static bool convert_row(struct move *move, const uint8_t *row)
 }
 
 /* The transaction has failed with *error. True: worth another try. */
-static bool note_error(const struct move *move, struct ndb_transaction *transaction,
+static bool note_error(struct move *move, struct ndb_transaction *transaction,
                        struct ndb_operation *const *operations, ndb_error_t *error)
 {
     const struct ndb_operation *culprit = ndb_transaction_error_operation(transaction);
@@ -306,6 +325,7 @@ static bool note_error(const struct move *move, struct ndb_transaction *transact
     *error = *ndb_transaction_error(transaction);
     error->detail = "";
     if (error->status == NDB_STATUS_TEMPORARY) return true;
+    tell_no_wait(move);
     for (uint32_t i = 0; culprit != NULL && i < move->count; i++)
         if (operations[i] == culprit) print_row_name(move, row_of(move, i));
     tool_print_error(error);
@@ -339,13 +359,32 @@ static bool lock_rows(struct move *move, struct ndb_transaction *transaction, nd
     }
     for (uint32_t i = 0; i < move->count; i++) {
         *error = *ndb_operation_error(reads[i]);
-        if (error->code == ERR_ROW_NOT_FOUND) continue;
-        if (error->code != 0) return false; /* Locked by others for too long. */
+        if (error->code != 0 && error->code != ERR_ROW_NOT_FOUND)
+            return false; /* Locked by others for too long; the batch stays as it is. */
+    }
+    for (uint32_t i = 0; i < move->count; i++) {
+        if (ndb_operation_error(reads[i])->code == ERR_ROW_NOT_FOUND) continue;
         if (left != i) memcpy(row_of(move, left), row_of(move, i), row_size);
         left++;
     }
     move->count = left;
+    *error = (ndb_error_t){0};
     return true;
+}
+
+/* number_seen_raise(), again also when a loss of all data nodes may have taken it back. */
+static int raise_numbers_seen(struct move *move, ndb_error_t *error)
+{
+    uint32_t lives = ndb_connection_lives(move->settings->tool.connection);
+
+    if (lives != move->lives) move->seen.raised = 0;
+    move->lives = lives;
+    int raised = number_seen_raise(&move->seen, move->ndb, move->target.table, error);
+    if (raised < 0) {
+        tell_no_wait(move);
+        number_seen_print(&move->seen, error);
+    }
+    return raised;
 }
 
 enum outcome { MOVED, TRY_AGAIN, GIVE_UP };
@@ -360,6 +399,7 @@ static enum outcome move_batch(struct move *move, struct ndb_transaction *transa
     if (!lock_rows(move, transaction, error)) {
         error->detail = ""; /* Ends with the transaction. */
         if (error->status == NDB_STATUS_TEMPORARY) return TRY_AGAIN;
+        tell_no_wait(move);
         tool_print_error(error);
         return GIVE_UP;
     }
@@ -374,8 +414,7 @@ static enum outcome move_batch(struct move *move, struct ndb_transaction *transa
         }
     }
     /* Rows that others have inserted since the numbers were looked at. */
-    int raised = number_seen_raise(&move->seen, move->ndb, move->target.table, error);
-    if (raised < 0) number_seen_print(&move->seen, error);
+    int raised = raise_numbers_seen(move, error);
     if (raised != 1) return raised == 0 ? TRY_AGAIN : GIVE_UP;
     if (ndb_execute(transaction, NDB_COMMIT, 0) != 0)
         return note_error(move, transaction, inserts, error) ? TRY_AGAIN : GIVE_UP;
@@ -384,14 +423,15 @@ static enum outcome move_batch(struct move *move, struct ndb_transaction *transa
     return MOVED;
 }
 
-/* Waits before another try; false when there were enough of them. */
-static bool pause_before(const struct move *move, const ndb_error_t *error, uint32_t *tries)
+/* Waits before another try; false when there were enough of them, and *error is printed. */
+static bool pause_before(struct move *move, const ndb_error_t *error, uint32_t *tries)
 {
     const struct settings *settings = move->settings;
     uint64_t delay_ms = (uint64_t)settings->delay_min_ms << (*tries < 16 ? *tries : 16);
 
     if (delay_ms > settings->delay_max_ms) delay_ms = settings->delay_max_ms;
     if (settings->tries_max != 0 && *tries + 1 >= settings->tries_max) {
+        tell_no_wait(move);
         tool_print_error(error);
         return false;
     }
@@ -399,6 +439,8 @@ static bool pause_before(const struct move *move, const ndb_error_t *error, uint
     if (settings->verbose)
         (void)fprintf(stderr, "Try %u has failed, the next one follows in %" PRIu64 " ms: %d: %s\n",
                       *tries, delay_ms, error->code, error->text);
+    if (move->wait == NULL && !settings->verbose) move->wait = wait_told_begin("ndb_move_data");
+    wait_told_for(move->wait, "another try: %d: %s", error->code, error->text);
     struct timespec pause = {.tv_sec = (time_t)(delay_ms / 1000),
                              .tv_nsec = (long)(delay_ms % 1000) * 1000000};
     (void)nanosleep(&pause, NULL);
@@ -419,7 +461,10 @@ static bool finish_batch(struct move *move)
         else
             outcome = move_batch(move, transaction, &error);
         ndb_transaction_close(transaction);
-        if (outcome == MOVED) move->count = 0;
+        if (outcome == MOVED) {
+            move->count = 0;
+            tell_no_wait(move);
+        }
         if (outcome == GIVE_UP) return false;
         if (outcome == TRY_AGAIN && !pause_before(move, &error, &tries)) return false;
     }
@@ -445,6 +490,7 @@ static int move_pass(struct move_passes *passes, ndb_error_t *error)
     error->detail = "";
     ndb_scan_close(scan);
     move->count = 0;
+    if (more == 0) tell_no_wait(move);
     if (more == 0) return 1;
     if (error->status == NDB_STATUS_TEMPORARY) return 0;
     tool_print_error(error);
@@ -498,9 +544,12 @@ static bool raise_numbers(struct move *move)
             if (!pause_before(move, &error, &move->tries)) return false;
     }
     if (result != 1) return false;
-    while ((result = number_seen_raise(&move->seen, move->ndb, move->target.table, &error)) == 0)
-        if (!pause_before(move, &error, &move->tries)) break;
-    if (result < 0) number_seen_print(&move->seen, &error);
+    while ((result = raise_numbers_seen(move, &error)) == 0) {
+        if (pause_before(move, &error, &move->tries)) continue;
+        number_seen_print(&move->seen, &error);
+        break;
+    }
+    tell_no_wait(move);
     return result == 1;
 }
 
@@ -568,6 +617,7 @@ static int move_data(void *context, int argc, char **argv)
     good = good && match_columns(&move);
     if (good) {
         good = raise_numbers(&move) && move_rows(&move);
+        tell_no_wait(&move);
         print_result(settings, &move.passes);
     }
     free_room(&move);

@@ -346,16 +346,91 @@ has_rows awkward "$((before - there))"
 want 0 "$BIN/ndb_move_data" -d test awkward other
 has_rows other "$before"
 
+say "ndb_move_data: rows of a batch that are locked, and rows that are gone between two tries"
+for table in held_from held_to; do
+    want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE $table (a INT NOT NULL PRIMARY KEY, b INT)"
+done
+seq 14 | sed 's/$/,7/' >"$BOX/held_from.csv"
+want 0 "$BIN/ndb_import" --state-dir="$BOX" test "$BOX/held_from.csv"
+export NDB_CONNECTSTRING=$CS
+for key in 5 9; do
+    mkfifo "$BOX/hold$key"
+    "$BIN/lock_client" held_from a $key read <"$BOX/hold$key" >"$BOX/lock$key.out" 2>&1 &
+    PIDS+=($!)
+done
+exec 7>"$BOX/hold5" 8>"$BOX/hold9"
+wait_file() { # FILE TEXT
+    for _ in $(seq 1200); do
+        grep -q "$2" "$1" 2>/dev/null && return
+        sleep 0.05
+    done
+    die "no '$2' in $1: $(cat "$1")"
+}
+wait_file "$BOX/lock5.out" locked
+wait_file "$BOX/lock9.out" locked
+"$BIN/ndb_move_data" -v --staging-tries=0,300,300 -d test held_from held_to >"$BOX/held.out" 2>"$BOX/held.err" 7>&- 8>&- &
+mover=$!
+PIDS+=("$mover")
+wait_file "$BOX/held.err" '^Try 1 has failed.*: 266: '
+for key in 1 6 11 14; do want 0 "$BIN/lock_client" held_from a $key delete; done
+last=$(grep -c '^Try ' "$BOX/held.err")
+wait_file "$BOX/held.err" "^Try $((last + 2)) has failed"
+exec 7>&- 8>&-
+wait "$mover" || fail "a batch with a row that is gone: $(cat "$BOX/held.err")"
+grep -q '^10 rows moved' "$BOX/held.out" || fail "14 rows less 4: $(cat "$BOX/held.out" "$BOX/held.err")"
+has_rows held_to 10
+has_rows held_from 0
+
+say "ndb_move_data: a value that would be another one in the target stays"
+# kept SOURCE_TYPE TARGET_TYPE VALUE...: what does not fit; moved likewise: what does, and how it reads then.
+exact() { # KEPT|MOVED SOURCE_TYPE TARGET_TYPE VALUE
+    want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE exact_from (a INT NOT NULL PRIMARY KEY, b $2); CREATE TABLE exact_to (a INT NOT NULL PRIMARY KEY, b $3)"
+    printf '1,%s\n' "$4" >"$BOX/exact_from.csv"
+    want 0 "$BIN/ndb_import" --state-dir="$BOX" test "$BOX/exact_from.csv"
+    want 0 "$BIN/ndb_select_all" -d test --csv exact_from
+    cp "$BOX/out" "$BOX/exact"
+    if [ "$1" = kept ]; then
+        want 1 "$BIN/ndb_move_data" -d test -A -L exact_from exact_to
+        want_text err '^exact_from \(1\): column b: 4314: '
+        want 0 "$BIN/ndb_select_all" -d test --csv exact_from
+        cmp -s "$BOX/exact" "$BOX/out" || fail "$2 to $3: $4 has become $(cat "$BOX/out")"
+        has_rows exact_to 0
+    else
+        want 0 "$BIN/ndb_move_data" -d test -A -L exact_from exact_to
+        want 0 "$BIN/ndb_select_all" -d test --csv exact_to
+        [ "$(cat "$BOX/out")" = "$5" ] || fail "$2 to $3: $4 has become $(cat "$BOX/out")"
+    fi
+    want 0 "$BIN/ndb_drop_table" -d test exact_from exact_to
+}
+exact kept 'DECIMAL(10,4)' 'DECIMAL(10,2)' 1.2599
+exact kept 'DECIMAL(10,4)' 'DECIMAL(10,0)' 0.4999
+exact kept 'DATETIME(6)' 'DATETIME(0)' '2020-12-31 23:59:59.500000'
+exact kept 'TIME(3)' TIME 10:00:00.100
+exact kept 'TIMESTAMP(6)' 'TIMESTAMP(0)' 1577836800.600000
+exact kept DOUBLE FLOAT 1.23456789012345
+exact kept DOUBLE FLOAT 1e-300
+exact kept 'VARCHAR(20)' 'CHAR(10)' '"abc  "'
+exact kept 'VARBINARY(20)' 'BINARY(10)' 0x616200
+exact moved 'DECIMAL(10,4)' 'DECIMAL(10,2)' 1.2500 1,1.25
+exact moved 'DECIMAL(10,2)' 'DECIMAL(6,4)' -1.25 1,-1.2500
+exact moved 'DATETIME(6)' 'DATETIME(0)' '2020-12-31 23:59:59' '1,2020-12-31/23:59:59'
+exact moved 'TIME(3)' 'TIME(1)' -10:00:00.100 1,-10:00:00.1
+exact moved DOUBLE FLOAT 1.25 1,1.25
+exact moved 'VARCHAR(20)' 'CHAR(10)' '"abc"' '1,"abc"'
+exact moved BIGINT TINYINT -128 1,-128
+
 # The greatest number may be of a row that was moved before the program was killed.
 for table in counted behind; do
     want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE $table (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, n INT)"
 done
-(seq 4000; echo 1000000) | sed 's/.*/&,1/' >"$BOX/counted.csv"
+(seq 20000; echo 1000000) | sed 's/.*/&,1/' >"$BOX/counted.csv"
 want 0 "$BIN/ndb_import" --state-dir="$BOX" test "$BOX/counted.csv"
 "$BIN/ndb_move_data" --ndb-connectstring="$CS" -d test counted behind >"$BOX/out" 2>&1 &
 mover=$!
 PIDS+=("$mover")
 until [ "$(rows_of behind)" -gt 0 ]; do kill -0 "$mover" 2>/dev/null || break; done
+kill -STOP "$mover"
+[ "$(rows_of counted)" -gt 0 ] || fail "all rows were moved before it could be killed"
 kill -9 "$mover"
 wait "$mover" 2>/dev/null
 want 0 "$BIN/ndb_desc" -d test -a behind
@@ -363,7 +438,7 @@ want_text out '^AutoIncrement: 1000001$'
 want 0 "$BIN/ndb_move_data" -d test counted behind
 want 0 "$BIN/ndb_desc" -d test -a behind
 want_text out '^AutoIncrement: 1000001$'
-has_rows behind 4001
+has_rows behind 20001
 want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE narrow (a TINYINT NOT NULL PRIMARY KEY, b VARBINARY(2), c BIGINT)"
 want 1 "$BIN/ndb_move_data" -d test -L --staging-tries=3,1,2 three narrow
 want_text err '^three \([13]\): column b: 4216: '
