@@ -79,6 +79,7 @@ struct import_totals {
     bool rejects_lost;                       /* Not all that were rejected are in the file. */
     bool on_disk;                            /* Its rows survive the loss of all data nodes. */
     bool interrupted;                        /* By a signal, which has told the totals. */
+    struct import_state_kept state;          /* What --resume of it would read. */
     double seconds;
 };
 
@@ -89,6 +90,10 @@ int import_load(struct import_settings *settings, const char *path, const char *
                 const char *state_name, const char *rejects_path, struct import_totals *totals);
 
 /* ---- Statistics: <file>.stt ---- */
+
+/* Their names, which begin the lines of a run. */
+#define IMPORT_SERIES_ROW  "row-microseconds"
+#define IMPORT_SERIES_RATE "rows-per-second"
 
 struct import_series {
     const char *name;

@@ -360,6 +360,8 @@ void import_end_state(struct load *load)
     if (!kept || !import_state_save(state, load->number, import_now_ms())) load->failed = true;
     if (gone)
         tell_loss(load);
+    else if (load->other_table)
+        (void)fprintf(stderr, "%s: the rows that were imported went with the table\n", load->path);
     else if (!load->totals.complete && state->ends != NULL)
         tell_rest(load);
     else if (!load->totals.complete)

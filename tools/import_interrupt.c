@@ -35,6 +35,10 @@ void import_interrupts_begin(void)
     struct sigaction ours = {.sa_handler = on_signal, .sa_flags = (int)SA_RESTART};
     struct sigaction before;
 
+    /* The second one waits until the first has said what it does. */
+    (void)sigemptyset(&ours.sa_mask);
+    for (size_t i = 0; i < NUMBERS; i++)
+        (void)sigaddset(&ours.sa_mask, numbers[i]);
     if (pipe2(woken, O_CLOEXEC | O_NONBLOCK) != 0) return; /* They end it at once. */
     for (size_t i = 0; i < NUMBERS; i++)
         taken[i] = sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN;

@@ -259,8 +259,8 @@ static void run_and_tell(struct load *load, const char *state_name)
         load->failed = true;
     }
     import_end_state(load);
-    load->row_us.name = "row-microseconds";
-    load->rows_per_second.name = "rows-per-second";
+    load->row_us.name = IMPORT_SERIES_ROW;
+    load->rows_per_second.name = IMPORT_SERIES_RATE;
     series[0] = load->row_us;
     series[1] = load->rows_per_second;
     if (settings->stats &&
@@ -292,6 +292,8 @@ int import_load(struct import_settings *settings, const char *path, const char *
         load->totals.complete = load->totals.on_disk = true;
     else if (load->totals.began)
         run_and_tell(load, state_name);
+    else
+        import_reject_pipe_end(rejects_path);
     /* What could not be written is tried once more, and has been told. */
     if (!import_reject_file_end(&load->rejects) && !load->rejects_lost) import_rejects_failed(load);
     load->totals.rejects_lost = load->rejects_lost;
@@ -304,6 +306,7 @@ int import_load(struct import_settings *settings, const char *path, const char *
     load->totals.bytes = load->input.bytes_read - load->first_byte;
     load->totals.seconds = (double)(import_now_ms() - load->start_ms) / 1000.0;
     if (load->commits.memory || load->state.memory) load->totals.on_disk = false;
+    if (load->totals.began) load->totals.state = import_state_kept(&load->state);
     *totals = load->totals;
     int code = load->failed || import_too_many_rejected(load) ? TOOL_FAILED : TOOL_OK;
     release(load);

@@ -60,6 +60,7 @@ struct load {
     struct import_commits commits;
     bool rejects_begun; /* The file has rows of this run. */
     bool rejects_lost;  /* The reject file could not be written. */
+    bool other_table;   /* It was truncated or dropped: nobody can go on with this import. */
     struct import_series row_us, rows_per_second;
     uint64_t sample_ms, sample_rows;
     uint64_t first_byte; /* Byte of the file at which this run begins. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "service/path_in_proc.h"
@@ -63,15 +64,25 @@ static int open_alone(const char *path, int flags)
     }
 }
 
+#define READER_TRIES 20 /* Times 100 ms. */
+static const struct timespec reader_pause = {.tv_nsec = 100000000L};
+
 static int open_stream(const char *path)
 {
     struct stat status;
-    int standard = stat(path, &status) == 0 ? standard_stream(&status) : -1;
+    if (stat(path, &status) != 0) return -1;
+    int standard = standard_stream(&status);
 
     /* Messages go to the same place: with a position of its own one would write over the other. */
     if (standard >= 0) return fcntl(standard, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    /* Nobody is waited for who might read a pipe: ENXIO. */
-    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+    /* Who will read a pipe may come a moment later; for longer nobody is waited for: ENXIO. A socket
+     * cannot be opened: the same. */
+    int fd = -1;
+    for (int i = 0; i < READER_TRIES; i++) {
+        if (i > 0) (void)nanosleep(&reader_pause, NULL);
+        fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+        if (fd >= 0 || errno != ENXIO || !S_ISFIFO(status.st_mode)) break;
+    }
     if (fd >= 0) (void)fcntl(fd, F_SETFL, O_WRONLY | O_APPEND);
     return fd;
 }
@@ -99,16 +110,22 @@ static bool sync_name(struct import_reject_file *file)
     return good;
 }
 
-/* Is it empty, or does it begin with the number of a row and a tabulator, or a part of that? */
+/* Is it empty, or does it begin as import_reject() does: with the number of a row and that of an
+ * error, a tabulator behind each? */
 static bool has_rows(int fd)
 {
-    char text[32];
+    char text[48];
     ssize_t size = pread(fd, text, sizeof(text) - 1, 0);
 
-    if (size < 0) return false;
+    if (size <= 0) return size == 0;
     text[size] = '\0';
-    size_t digits = strspn(text, "0123456789");
-    return digits == (size_t)size || (digits > 0 && text[digits] == '\t');
+    const char *at = text;
+    for (int number = 0; number < 2; number++) {
+        size_t digits = strspn(at, "0123456789");
+        if (digits == 0 || at[digits] != '\t') return false;
+        at += digits + 1;
+    }
+    return true;
 }
 
 bool import_reject_file_begin(struct import_reject_file *file)
@@ -129,6 +146,15 @@ bool import_reject_file_begin(struct import_reject_file *file)
         return false;
     }
     return take(file, fd);
+}
+
+void import_reject_pipe_end(const char *path)
+{
+    struct stat status;
+
+    if (stat(path, &status) != 0 || !S_ISFIFO(status.st_mode)) return;
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0) (void)close(fd);
 }
 
 /* The rows that the load had in a file that somebody has removed are gone with it. */

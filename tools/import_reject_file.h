@@ -32,5 +32,7 @@ bool import_reject_file_begin(struct import_reject_file *file);
 bool import_reject_file_open(struct import_reject_file *file);
 /* Removes what was rejected behind the mark: it will be again. False: the file is as it was. */
 bool import_reject_file_trim(struct import_reject_file *file, uint64_t mark);
+/* Whoever reads a pipe of this path, to which nothing will be written, sees the end of it. */
+void import_reject_pipe_end(const char *path);
 /* False: not all that was written is in the file. */
 bool import_reject_file_end(struct import_reject_file *file);

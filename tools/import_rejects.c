@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tools/import_load.h"
 
@@ -34,13 +35,17 @@ void import_rejects_failed(struct load *load)
     const struct import_reject_file *rejects = &load->rejects;
     bool itself = rejects->failed[0] == '\0';
     const char *why = strerror(errno);
+    struct stat status;
 
     if (itself && errno == EWOULDBLOCK) why = "another ndb_import writes to it";
     if (itself && errno == EEXIST)
         why = "another program has written to it since this import began";
     if (itself && errno == EBADMSG)
         why = "it is no file of rejected rows (see --rejects-file and --state-dir)";
-    if (itself && errno == ENXIO) why = "nobody reads this pipe";
+    if (itself && errno == ENXIO)
+        why = stat(rejects->path, &status) == 0 && S_ISSOCK(status.st_mode)
+                  ? "it is a socket"
+                  : "nobody reads this pipe";
     (void)fprintf(stderr,
                   "%s%s: %s%s%s. Rejected rows cannot be kept; what is not in this file counts "
                   "as not done\n",

@@ -436,14 +436,36 @@ bool import_state_save(struct import_state *state, uint64_t limit, uint64_t now_
     return true;
 }
 
-void import_state_remove(const char *directory, const char *name)
+struct import_state_kept import_state_kept(const struct import_state *state)
+{
+    struct stat status;
+
+    if (state->path[0] == '\0' || state->lock < 0 || fstat(state->lock, &status) != 0)
+        return (struct import_state_kept){.kept = false};
+    return (struct import_state_kept){
+        .kept = true, .device = status.st_dev, .inode = status.st_ino, .changed = status.st_ctim};
+}
+
+/* A number of an inode is given to another file soon, but not with the time of this one's change. */
+static bool is_kept(int fd, const struct import_state_kept *kept)
+{
+    struct stat status;
+
+    return fstat(fd, &status) == 0 && status.st_dev == kept->device &&
+           status.st_ino == kept->inode && status.st_ctim.tv_sec == kept->changed.tv_sec &&
+           status.st_ctim.tv_nsec == kept->changed.tv_nsec;
+}
+
+void import_state_remove(const char *directory, const char *name,
+                         const struct import_state_kept *kept)
 {
     char path[4200];
 
+    if (!kept->kept) return;
     make_path(path, sizeof(path), directory, name);
     int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && import_is_at(fd, path) && is_state(fd))
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && import_is_at(fd, path) && is_kept(fd, kept))
         (void)unlink(path);
     (void)close(fd);
 }

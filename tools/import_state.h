@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
 
 #define IMPORT_WINDOW (1u << 18) /* Most rows behind the mark. */
 
@@ -81,8 +83,18 @@ uint32_t import_checksum(const void *bytes, size_t count);
 void import_state_rewind(struct import_state *state, uint64_t number);
 /* Saves; rows up to `limit` may be sent then. False: the reason is printed. */
 bool import_state_save(struct import_state *state, uint64_t limit, uint64_t now_ms);
-/* Removes the state file of an import, if there is one; a file that is none stays. */
-void import_state_remove(const char *directory, const char *name);
+/* The state file as it was when the import of a file ended. */
+struct import_state_kept {
+    bool kept; /* There is one; a pipe has none. */
+    dev_t device;
+    ino_t inode;
+    struct timespec changed;
+};
+
+struct import_state_kept import_state_kept(const struct import_state *state);
+/* Removes the state file if it is still that one; another import's stays. */
+void import_state_remove(const char *directory, const char *name,
+                         const struct import_state_kept *kept);
 void import_state_free(struct import_state *state);
 
 /* ---- Files ---- */

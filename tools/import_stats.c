@@ -10,7 +10,8 @@
 
 #include "tools/import.h"
 
-#define TITLES "runno\tid\tname\tparent\tobs\tsum\tmean\tmin\tmax\tstddev\n"
+#define CUT_LEAST 6 /* Bytes of the titles that are no accident. */
+#define TITLES    "runno\tid\tname\tparent\tobs\tsum\tmean\tmin\tmax\tstddev\n"
 
 void import_series_add(struct import_series *series, double value)
 {
@@ -24,20 +25,24 @@ void import_series_add(struct import_series *series, double value)
     series->squares += step * (value - series->mean); /* Welford. */
 }
 
-/* Is the file empty, or did an import make it? Those of before had no titles when the first run had
- * no statistics. */
+/* Is the file empty, or did an import make it, perhaps with no room on the disk for all of it? Those
+ * of before had no titles when the first run had no statistics. */
 static bool is_statistics(FILE *file)
 {
     char line[sizeof(TITLES)];
     struct stat status;
     unsigned run, id;
-    char name[5];
+    char name[24];
 
     if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) return false;
     if (status.st_size == 0) return true;
     if (fgets(line, sizeof(line), file) == NULL) return false;
-    return strcmp(line, TITLES) == 0 ||
-           (sscanf(line, "%u\t%u\t%4s", &run, &id, name) == 3 && strncmp(name, "row", 3) == 0);
+    if (strcmp(line, TITLES) == 0) return true;
+    if (status.st_size >= CUT_LEAST && strlen(line) == (size_t)status.st_size &&
+        strncmp(line, TITLES, strlen(line)) == 0)
+        return true;
+    return sscanf(line, "%u\t%u\t%23[^\t]", &run, &id, name) == 3 &&
+           (strcmp(name, IMPORT_SERIES_ROW) == 0 || strcmp(name, IMPORT_SERIES_RATE) == 0);
 }
 
 /* To append to it. NULL: errno tells why; EBADMSG: it is somebody else's, and is not replaced. */

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 
 #include "service/path_place.h"
 #include "tools/import.h"
+#include "tools/import_reject_file.h"
 #include "tools/tool_json.h"
 
 #define PATH_SIZE       4200
@@ -477,7 +479,7 @@ static void add_totals(cJSON *list, const char *database, const char *table, con
 
 /* *complete is cleared when the file is not done. */
 static int import_file(struct import_settings *import, const char *database, const char *path,
-                       cJSON *list, bool *complete)
+                       cJSON *list, bool *complete, struct import_state_kept *state)
 {
     char table[200];
     char name[200]; /* The state's: several files may go into one table at the same time. */
@@ -500,6 +502,7 @@ static int import_file(struct import_settings *import, const char *database, con
     else if (totals.began && !totals.interrupted)
         print_totals(database, table, &totals);
     if (!totals.complete) *complete = false;
+    *state = totals.state;
     if (totals.rejected > 0 && !totals.rejects_lost)
         (void)fprintf(stderr, "Rejected rows are in %s\n",
                       import->rejects != NULL ? import->rejects : rejects);
@@ -521,17 +524,25 @@ static void tell_not_begun(const struct import_settings *import, const char *pat
 /* All files, one after the other. What is complete is known to --resume until all of them are. */
 static int import_files(struct import_settings *import, int argc, char **argv, int database)
 {
+    struct import_state_kept *states = calloc((size_t)argc, sizeof(*states));
     cJSON *list = cJSON_CreateArray();
     bool complete = true;
     int code = TOOL_OK;
     int i = database + 1;
+
+    if (states == NULL) {
+        (void)fprintf(stderr, "ndb_import: out of memory\n");
+        cJSON_Delete(list);
+        return TOOL_FAILED;
+    }
 
     for (; i < argc; i++) {
         if (import_interrupted() != 0) {
             tell_not_begun(import, argv[i]);
             break;
         }
-        if (import_file(import, argv[database], argv[i], list, &complete) == TOOL_OK) continue;
+        if (import_file(import, argv[database], argv[i], list, &complete, &states[i]) == TOOL_OK)
+            continue;
         code = TOOL_FAILED;
         if (!import->keep_going || import_interrupted() != 0) break;
     }
@@ -540,8 +551,9 @@ static int import_files(struct import_settings *import, int argc, char **argv, i
     for (i = database + 1; complete && !import->keep_state && i < argc; i++) {
         char name[200];
         base_name(argv[i], name, sizeof(name));
-        import_state_remove(import->state_dir, name);
+        import_state_remove(import->state_dir, name, &states[i]);
     }
+    free(states);
     tool_json_end(&import->tool, list);
     return code;
 }
@@ -583,9 +595,12 @@ int main(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
     import->outstanding = settings.workers * settings.batch;
     if (import->outstanding > OUTSTANDING_MAX) import->outstanding = OUTSTANDING_MAX;
-    if (!import->keep_going && !files_are_there(argc, argv, settings.first + 1))
+    (void)signal(SIGPIPE, SIG_IGN); /* Who does not read on is an error of that stream. */
+    if ((!import->keep_going && !files_are_there(argc, argv, settings.first + 1)) ||
+        !tool_connect(&import->tool)) {
+        if (import->rejects != NULL) import_reject_pipe_end(import->rejects);
         return tool_close(&import->tool, TOOL_FAILED);
-    if (!tool_connect(&import->tool)) return tool_close(&import->tool, TOOL_FAILED);
+    }
     import_interrupts_begin(); /* Before, there is nothing to be put in order. */
     return tool_close(&import->tool, import_files(import, argc, argv, settings.first));
 }

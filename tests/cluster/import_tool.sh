@@ -114,6 +114,22 @@ import 0 --resume --table=small test "$BOX/equal.csv" # Nobody knows which of th
 want_text out '^test\.small: 2 rows imported, 0 rejected'
 want 0 "$BIN/ndb_delete_all" -d test small big
 
+say "the table is truncated while rows go into it: that is no fault of the rows"
+seq 60000 | sed 's/$/,"x",1/' >"$BOX/cut.csv"
+run "$BIN/ndb_import" --state-dir="$BOX/state" --opbatch=1 --rejects=100000 --table=small test "$BOX/cut.csv" >"$BOX/cut.out" 2>&1 &
+cut=$!
+PIDS+=("$cut")
+until [ "$(rows_of small)" -gt 0 ]; do kill -0 "$cut" 2>/dev/null || die "$(cat "$BOX/cut.out")"; done
+want 0 "$BIN/ndb_alter_table" -d test -e "TRUNCATE TABLE small"
+wait "$cut" && fail "rows of a table that was truncated are imported: $(cat "$BOX/cut.out")"
+grep -q 'row [0-9]*: the table is not the one any more that it was when the import began$' "$BOX/cut.out" || fail "a truncated table: $(cat "$BOX/cut.out")"
+grep -qE '^(241|283|284|1226|1227): ' "$BOX/cut.out" || fail "without the error: $(cat "$BOX/cut.out")"
+grep -q 'goes on there$' "$BOX/cut.out" && fail "nobody can go on: $(cat "$BOX/cut.out")"
+[ ! -s "$BOX/state/cut.rej" ] || fail "rows are rejected for a truncated table: $(head -3 "$BOX/state/cut.rej")"
+want 1 "$BIN/ndb_import" --state-dir="$BOX/state" --resume --table=small test "$BOX/cut.csv"
+has_rows small 0
+rm -f "$BOX"/state/*
+
 say "a row that meets a temporary error only is neither done nor rejected: --resume tries it"
 printf '1,"x",1\n2,"y",2\n3,"z",3\n4,"u",4\n' >"$BOX/held.csv"
 mkfifo "$BOX/hold"
@@ -326,9 +342,18 @@ for kept in map rej stt; do # What has a name of the import's files, and is none
     has_rows small 0
     rm -f "$BOX"/state/*
 done
+printf '2\t1\trows of somebody else\n' >"$BOX/state/small.stt"
+want 1 "$BIN/ndb_import" --stats --state-dir="$BOX/state" test "$BOX/small.csv"
+want_text err 'small\.stt: is in the way'
 printf '2\t1\trow-microseconds\t0\t3\t1\t1.0\t1.0\t1.0\t0.0\n' >"$BOX/state/small.stt" # Of a former version.
 import 1 --stats test "$BOX/small.csv"
 want_text err 'row 2 is the last one that is done; --resume goes on there$'
+want 0 "$BIN/ndb_delete_all" -d test small
+rm -f "$BOX"/state/*
+printf 'runno\tid\tna' >"$BOX/state/small.stt" # The disk was full.
+import 1 --stats test "$BOX/small.csv"
+want_text err 'row 2 is the last one that is done; --resume goes on there$'
+grep -q '^1	2	rows-per-second' "$BOX/state/small.stt" || fail "statistics behind a full disk: $(cat "$BOX/state/small.stt")"
 rm -f "$BOX"/state/*
 want 0 "$BIN/ndb_delete_all" -d test small
 printf 'none,"x",1\n' >"$BOX/small_2.csv"
@@ -340,6 +365,28 @@ mkfifo "$BOX/unread"
 timeout 60 "$BIN/ndb_import" --rejects=9 --state-dir="$BOX/state" --rejects-file="$BOX/unread" --table=small test "$BOX/small_2.csv" >"$BOX/out" 2>"$BOX/err"
 [ $? = 1 ] || fail "a pipe that nobody reads is waited for: $(cat "$BOX/err")"
 want_text err 'unread: nobody reads this pipe\. Rejected rows cannot be kept'
+cat "$BOX/unread" >"$BOX/read" &
+reader=$!
+want 1 "$BIN/ndb_import" --rejects=9 --state-dir="$BOX/state" --rejects-file="$BOX/unread" --table=nothing test "$BOX/small_2.csv"
+wait $reader || fail "an import that is not begun leaves the reader of its pipe alone"
+(for n in $(seq 5000); do printf 'none,"x",%d\n' "$n"; done) >"$BOX/small_3.csv"
+head -c 1 "$BOX/unread" >/dev/null & # A reader that goes.
+reader=$!
+want 1 "$BIN/ndb_import" --rejects=9999 --state-dir="$BOX/state" --rejects-file="$BOX/unread" --table=small test "$BOX/small_3.csv"
+want_text err 'unread: Broken pipe\. Rejected rows cannot be kept'
+wait $reader
+rm -f "$BOX"/state/*
+# A pipe of the same name has no state, and removes none.
+printf '1,"x",1\n2,"y",x\n' >"$BOX/small_4.csv"
+import 1 --table=small test "$BOX/small_4.csv"
+[ -s "$BOX/state/small_4.map" ] || fail "there is no state of a file that is not done"
+mkdir "$BOX/pipes"
+mkfifo "$BOX/pipes/small_4"
+printf '3,"z",1\n' >"$BOX/pipes/small_4" &
+want 0 "$BIN/ndb_import" --state-dir="$BOX/state" --input-type=csv --table=small test "$BOX/pipes/small_4"
+[ -s "$BOX/state/small_4.map" ] || fail "an import from a pipe has removed the state of a file"
+want 0 "$BIN/ndb_delete_all" -d test small
+rm -f "$BOX"/state/*
 cat "$BOX/unread" >"$BOX/read" &
 reader=$!
 import 0 --rejects=9 --rejects-file="$BOX/unread" --table=small test "$BOX/small_2.csv"

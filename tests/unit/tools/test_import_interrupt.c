@@ -24,6 +24,8 @@ static int signals(int first, int second, int ignored)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
+        (void)signal(SIGINT, SIG_DFL); /* Whatever the test was started with. */
+        (void)signal(SIGTERM, SIG_DFL);
         if (ignored != 0) (void)signal(ignored, SIG_IGN);
         import_interrupts_begin();
         (void)raise(first);

@@ -84,17 +84,17 @@ static void trimmed(void **state)
     (void)state;
     (void)unlink("rows");
     assert_true(trim("rows", 0)); /* There is none. */
-    make("1\ta\n9\tb\n2\tc\n3\td");
+    make("1\t7\ta\n9\t7\tb\n2\t7\tc\n3\t7\td");
     assert_int_equal(chmod("rows", 0640), 0);
     assert_true(trim("rows", 3)); /* A line that was cut is none. */
-    has("1\ta\n2\tc\n");
+    has("1\t7\ta\n2\t7\tc\n");
     assert_int_equal(stat("rows", &status), 0);
     assert_int_equal(status.st_mode & 0777u, 0640);
     make_link("rows", "link");
     assert_true(trim("link", 1));
-    has("1\ta\n");
-    write_row("link", "4\te\n");
-    has("1\ta\n4\te\n");
+    has("1\t7\ta\n");
+    write_row("link", "4\t7\te\n");
+    has("1\t7\ta\n4\t7\te\n");
     assert_true(trim("link", 0));
     has("");
     assert_int_equal(lstat("link", &status), 0);
@@ -121,11 +121,11 @@ static void streams(void **state)
         has("a line of somebody else\n");
     }
     assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0); /* A stream is not taken from others. */
-    write_row("second", "1\ta\n");
-    has("a line of somebody else\n1\ta\n");
+    write_row("second", "1\t7\ta\n");
+    has("a line of somebody else\n1\t7\ta\n");
     (void)close(fd);
     assert_true(trim("/dev/null", 0));
-    write_row("/dev/null", "1\ta\n");
+    write_row("/dev/null", "1\t7\ta\n");
 }
 
 /* Whatever is written to the stream by others stands behind what was rejected. */
@@ -142,7 +142,7 @@ static void standard_error(void **state)
     cut_by_name = !trim("rows", 0);
     struct import_reject_file file = {.path = "/dev/stderr"};
     if (import_reject_file_begin(&file) && import_reject_file_open(&file)) {
-        second = fputs("1\ta\n", file.file) >= 0 && import_reject_file_end(&file);
+        second = fputs("1\t7\ta\n", file.file) >= 0 && import_reject_file_end(&file);
         (void)fprintf(stderr, "behind\n");
     }
     (void)dup2(kept, STDERR_FILENO);
@@ -151,7 +151,7 @@ static void standard_error(void **state)
     assert_false(cut);
     assert_false(cut_by_name);
     assert_true(second);
-    has("before\n1\ta\nbehind\n");
+    has("before\n1\t7\ta\nbehind\n");
 }
 
 /* All that belongs to the file stays, when no row that stays is behind one that goes. */
@@ -159,18 +159,18 @@ static void in_place(void **state)
 {
     struct stat before, now;
     (void)state;
-    make("1\ta\n3\tc\n2\tb\n9\td\n");
+    make("1\t7\ta\n3\t7\tc\n2\t7\tb\n9\t7\td\n");
     temp_file_make("rows.new", "a file of somebody else\n");
     assert_int_equal(link("rows", "second name"), 0);
     assert_int_equal(stat("rows", &before), 0);
     assert_true(trim("rows", 3));
-    has("1\ta\n3\tc\n2\tb\n");
+    has("1\t7\ta\n3\t7\tc\n2\t7\tb\n");
     assert_true(trim("rows", 3));
-    has("1\ta\n3\tc\n2\tb\n");
+    has("1\t7\ta\n3\t7\tc\n2\t7\tb\n");
     assert_int_equal(stat("rows", &now), 0);
     assert_int_equal(now.st_ino, before.st_ino);
     assert_true(trim("rows", 2)); /* Row 3 goes from between others, by a new file. */
-    has("1\ta\n2\tb\n");
+    has("1\t7\ta\n2\t7\tb\n");
     assert_int_equal(unlink("second name"), 0);
     assert_int_equal(stat("rows.new", &now), 0);
     assert_int_equal(now.st_size, strlen("a file of somebody else\n"));
@@ -182,32 +182,32 @@ static void still_locked(void **state)
 {
     struct import_reject_file file = {.path = "rows"};
     (void)state;
-    make("1\ta\n9\td\n2\tb\n");
+    make("1\t7\ta\n9\t7\td\n2\t7\tb\n");
     assert_true(import_reject_file_begin(&file));
     assert_true(import_reject_file_trim(&file, 3));
     assert_false(trim("rows", 0));
     assert_int_equal(errno, EWOULDBLOCK);
     assert_true(import_reject_file_open(&file));
-    assert_true(fputs("3\tc\n", file.file) >= 0);
+    assert_true(fputs("3\t7\tc\n", file.file) >= 0);
     assert_true(import_reject_file_end(&file));
-    has("1\ta\n2\tb\n3\tc\n");
+    has("1\t7\ta\n2\t7\tb\n3\t7\tc\n");
 }
 
 static void another_import(void **state)
 {
     struct import_reject_file file = {.path = "rows"};
     (void)state;
-    make("1\ta\n2\tb\n");
+    make("1\t7\ta\n2\t7\tb\n");
     assert_true(import_reject_file_begin(&file)); /* It has no row of its own yet. */
     for (uint64_t mark = 0; mark < 2; mark++) {
         errno = 0;
         assert_false(trim("rows", mark));
         assert_int_equal(errno, EWOULDBLOCK);
     }
-    has("1\ta\n2\tb\n");
+    has("1\t7\ta\n2\t7\tb\n");
     assert_true(import_reject_file_end(&file));
     assert_true(trim("rows", 1));
-    has("1\ta\n");
+    has("1\t7\ta\n");
 }
 
 /* Another import has made it, with rows, since this one began without it. */
@@ -217,11 +217,11 @@ static void made_meanwhile(void **state)
     (void)state;
     (void)unlink("rows");
     assert_true(import_reject_file_begin(&file));
-    write_row("rows", "1\ta\n");
+    write_row("rows", "1\t7\ta\n");
     assert_true(import_reject_file_trim(&file, 0));
     assert_false(import_reject_file_open(&file));
     assert_int_equal(errno, EEXIST);
-    has("1\ta\n");
+    has("1\t7\ta\n");
     assert_int_equal(truncate("rows", 0), 0);
     assert_true(import_reject_file_open(&file));
     assert_false(trim("rows", 0));
@@ -233,12 +233,12 @@ static void replaced(void **state)
 {
     struct import_reject_file file = {.path = "rows"};
     (void)state;
-    make("1\ta\n9\tb\n2\tc\n");
+    make("1\t7\ta\n9\t7\tb\n2\t7\tc\n");
     assert_true(import_reject_file_begin(&file));
     assert_int_equal(unlink("rows"), 0);
-    make("5\tof another import\n6\tthe same\n4\tthe same\n");
+    make("5\t7\tof another import\n6\t7\tthe same\n4\t7\tthe same\n");
     assert_true(import_reject_file_trim(&file, 5));
-    has("5\tof another import\n6\tthe same\n4\tthe same\n");
+    has("5\t7\tof another import\n6\t7\tthe same\n4\t7\tthe same\n");
     assert_false(import_reject_file_open(&file));
     assert_int_equal(errno, EEXIST);
     assert_true(import_reject_file_end(&file));
@@ -248,11 +248,11 @@ static void replaced(void **state)
 static void replaced_before_lock(void **state)
 {
     (void)state;
-    make("1\ta\n");
-    temp_file_make("new", "2\tb\n");
+    make("1\t7\ta\n");
+    temp_file_make("new", "2\t7\tb\n");
     replacement = "new";
-    write_row("rows", "3\tc\n");
-    has("2\tb\n3\tc\n");
+    write_row("rows", "3\t7\tc\n");
+    has("2\t7\tb\n3\t7\tc\n");
 }
 
 /* A name survives a loss of power. */
@@ -261,12 +261,12 @@ static void synced_names(void **state)
     (void)state;
     (void)unlink("rows");
     directories = 0;
-    write_row("rows", "1\ta\n");
+    write_row("rows", "1\t7\ta\n");
     assert_int_equal(directories, 1);
-    write_row("rows", "9\tb\n");
+    write_row("rows", "9\t7\tb\n");
     assert_true(trim("rows", 3));
     assert_int_equal(directories, 1); /* It has kept its name. */
-    make("9\tb\n2\tc\n");
+    make("9\t7\tb\n2\t7\tc\n");
     assert_true(trim("rows", 3));
     assert_int_equal(directories, 2);
 }
@@ -277,15 +277,17 @@ static void link_to_nothing(void **state)
     (void)state;
     (void)unlink("rows");
     make_link("rows", "link");
-    write_row("link", "1\ta\n");
-    has("1\ta\n");
+    write_row("link", "1\t7\ta\n");
+    has("1\t7\ta\n");
 }
 
 /* What has no rows of an import would be lost, and stays. */
 static void of_somebody_else(void **state)
 {
-    static const char *const texts[] = {"@@ -1,3 +1,3 @@\n", "7 rows\n", "\n", "\t1\n"};
-    static const char *const own[] = {"", "1", "12\t3\tx\ty\n"};
+    static const char *const texts[] = {"@@ -1,3 +1,3 @@\n",  "7 rows\n",    "\n",   "\t1\n",
+                                        "1\tSmith\tLondon\n", "12\t3x\ty\n", "4711", "12\t3"};
+    static const char *const own[] = {"", "1\t7\t", "12\t3\tx\ty\n",
+                                      "18446744073709551615\t2147483647\tx\ty\n"};
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         make(texts[i]);
@@ -305,7 +307,7 @@ static void not_writable(void **state)
 {
     struct import_reject_file file = {.path = "rows"};
     (void)state;
-    make("1\ta\n");
+    make("1\t7\ta\n");
     assert_int_equal(chmod("rows", 0444), 0);
     if (getuid() == 0) assert_int_equal(seteuid(65534), 0); /* Root may write to it. */
     assert_true(import_reject_file_begin(&file));
@@ -314,7 +316,7 @@ static void not_writable(void **state)
     assert_int_equal(errno, EACCES);
     assert_true(import_reject_file_end(&file));
     assert_int_equal(seteuid(getuid()), 0);
-    has("1\ta\n");
+    has("1\t7\ta\n");
     assert_int_equal(unlink("rows"), 0);
 }
 

@@ -18,6 +18,8 @@
 #include "tests/unit/support/temp_directory.h"
 #include "tools/import_state.h"
 
+static struct import_state_kept kept; /* What the last run has left. */
+
 /* One run, which saves its first state and another one. */
 static bool saves(bool resume)
 {
@@ -27,6 +29,7 @@ static bool saves(bool resume)
     now.fd = open("/dev/null", O_RDONLY);
     bool good = import_state_begin(&state, ".", "t", &now, resume) &&
                 import_state_save(&state, 1, 1) && import_state_save(&state, 2, 2);
+    kept = good ? import_state_kept(&state) : (struct import_state_kept){.kept = false};
     import_state_free(&state);
     (void)close(now.fd);
     return good;
@@ -59,18 +62,26 @@ static void state_of_somebody_else(void **state)
     assert_false(saves(false));
     assert_false(saves(true));
     temp_file_has("t.map", text);
-    import_state_remove(".", "t");
+    import_state_remove(".", "t", &kept);
     temp_file_has("t.map", text);
     assert_int_equal(unlink("t.map"), 0);
-    import_state_remove(".", "t"); /* There is none. */
     assert_true(saves(false));
+    assert_int_equal(unlink("t.map"), 0);
+    import_state_remove(".", "t", &kept); /* There is none. */
+    assert_true(saves(false));
+    struct import_state_kept first = kept;
+    assert_true(saves(false)); /* Another import, which was killed. */
+    import_state_remove(".", "t", &first);
+    assert_int_equal(access("t.map", F_OK), 0);
+    import_state_remove(".", "t", &(struct import_state_kept){.kept = false}); /* A pipe's. */
+    assert_int_equal(access("t.map", F_OK), 0);
     int fd = open("t.map", O_RDWR);
     assert_true(fd >= 0);
     assert_int_equal(flock(fd, LOCK_EX), 0); /* Another import has begun meanwhile. */
-    import_state_remove(".", "t");
+    import_state_remove(".", "t", &kept);
     assert_int_equal(access("t.map", F_OK), 0);
     (void)close(fd);
-    import_state_remove(".", "t");
+    import_state_remove(".", "t", &kept);
     assert_int_equal(access("t.map", F_OK), -1);
 }
 
