@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "api/core/api_dict_state.h"
+#include "api/core/api_table_state.h"
 #include "values/table_index.h"
 
 #define RETRY_MS 50u
@@ -40,7 +41,10 @@ void api_dict_complete(struct api_dict_request *request, struct api_dict_result 
     void *context = request->context;
     uint32_t *list = request->list;
     request->list = NULL;
-    if (result->table != NULL) api_dict_keep(request, result->table);
+    if (result->table != NULL) {
+        result->table->lives = request->lives;
+        api_dict_keep(request, result->table);
+    }
     request->client->pending--;
     free_request(request);
     done(context, result);
@@ -62,6 +66,7 @@ static struct api_dict_request *new_request(struct api_client *client, enum api_
     *request = (struct api_dict_request){
         .record = record, .client = client, .kind = kind, .done = done, .context = context};
     request->changes = api_dict_changes(client->core);
+    request->lives = api_core_lives(client->core);
     request->timeout_ms = timeout_ms;
     request->deadline_ms = api_deadline(client, timeout_ms);
     client->statistics.dictionary_requests++;

@@ -14,6 +14,10 @@ const struct table_def *api_table_def(const struct api_table *table)
 {
     return table->def;
 }
+uint32_t api_table_lives(const struct api_table *table)
+{
+    return table->lives;
+}
 uint32_t api_table_fragments(const struct api_table *table)
 {
     return table->fragments;

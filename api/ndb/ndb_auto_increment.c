@@ -6,7 +6,8 @@
  * the first number of it is given. A take whose outcome is not known is forgotten: it may have been
  * made, so another one is made, and the numbers between are nobody's. The next life of the cluster
  * may have no counter any more (without disks, or after --initial), and a table of the same number
- * and version: what was taken in a former one is forgotten.
+ * and version: what was taken in a former one is forgotten. Nor are numbers taken in it for a table
+ * that it does not have: the counter's row would be that of a later table of the number.
  */
 #include <stdlib.h>
 #include "api/core/counter.h"
@@ -56,6 +57,7 @@ static struct number_range *range_of(ndb_t *ndb, const struct table_def *def)
 /* ---- The counter ---- */
 
 struct counter_call {
+    const struct api_table *of; /* The table that the numbers are for. */
     volatile bool done;
     bool read; /* Else `take` is made. */
     struct counter_take take;
@@ -140,11 +142,37 @@ static bool goes_again(const struct counter_call *call, uint32_t error)
            (error == ERR_NO_SUCH_TABLE && !call->read) || api_error_is_stale(error);
 }
 
+/* Has the cluster the table, in this life of it? By its name: a table that was opened in a former
+ * life, and renamed since, has to be opened again. */
+static uint32_t check_life(ndb_t *ndb, const struct counter_call *call, uint32_t timeout_ms)
+{
+    const struct table_def *def = api_table_def(call->of);
+    char name[TABLE_NAME_MAX + 8];
+    if (api_table_lives(call->of) == api_core_lives(ndb->connection->core)) return 0;
+    table_def_internal_name(def, name, sizeof name);
+    struct ndb_table *now = ndb_table_open(ndb, name, timeout_ms);
+    if (now == NULL) {
+        uint32_t error = (uint32_t)ndb->error.error.code;
+        return error == ERR_NO_SUCH_TABLE ? COUNTER_OTHER_TABLE : error;
+    }
+    const struct table_def *there = api_table_def(table_core(now));
+    bool same = there->table_id == def->table_id &&
+                table_version_major(there->version) == table_version_major(def->version);
+    ndb_table_release(now);
+    return same ? 0 : COUNTER_OTHER_TABLE;
+}
+
 static uint32_t attempt(ndb_t *ndb, struct counter_call *call, uint32_t timeout_ms)
 {
+    uint32_t lives = api_core_lives(ndb->connection->core);
+    uint32_t error = call->read ? 0 : check_life(ndb, call, timeout_ms);
+    if (error != 0) return error;
     struct ndb_table *table = counters_open(ndb, !call->read, timeout_ms);
     if (table == NULL) return (uint32_t)ndb->error.error.code;
-    uint32_t error = execute(ndb, table_core(table), call, timeout_ms);
+    /* That may have waited for a next life: is the table in that one, too? */
+    if (!call->read && api_core_lives(ndb->connection->core) != lives)
+        error = check_life(ndb, call, timeout_ms);
+    if (error == 0) error = execute(ndb, table_core(table), call, timeout_ms);
     ndb_table_release(table);
     return error;
 }
@@ -168,9 +196,11 @@ static int run(ndb_t *ndb, struct counter_call *call, uint32_t timeout_ms)
     }
 }
 
-static struct counter_call call_of(const struct table_def *def)
+static struct counter_call call_of(const struct ndb_table *table)
 {
+    const struct table_def *def = api_table_def(table_core(table));
     return (struct counter_call){
+        .of = table_core(table),
         .take = {.table_id = def->table_id, .major = table_version_major(def->version)}};
 }
 
@@ -197,10 +227,10 @@ static uint64_t greatest(const struct table_def *def)
     return UINT64_MAX;
 }
 
-static int take(ndb_t *ndb, const struct table_def *def, uint64_t least, uint64_t count,
+static int take(ndb_t *ndb, const struct ndb_table *table, uint64_t least, uint64_t count,
                 struct number_range *range, uint32_t timeout_ms)
 {
-    struct counter_call call = call_of(def);
+    struct counter_call call = call_of(table);
     call.take.least = least;
     call.take.count = count;
     if (least > UINT64_MAX - count)
@@ -226,7 +256,7 @@ int ndb_auto_increment(ndb_t *ndb, const struct ndb_table *table,
     if (range == NULL) return error_set(&ndb->error, ERR_API_MEMORY, NULL);
     uint64_t number = fitting(range->next, start, step);
     if (number == 0 || number >= range->end) {
-        if (take(ndb, def, start, (uint64_t)prefetch * step, range, timeout_ms) != 0) return -1;
+        if (take(ndb, table, start, (uint64_t)prefetch * step, range, timeout_ms) != 0) return -1;
         number = fitting(range->next, start, step);
     }
     if (number == 0 || number > greatest(def))
@@ -249,7 +279,7 @@ int ndb_auto_increment_set(ndb_t *ndb, const struct ndb_table *table, uint64_t l
     if (range->next < least && range->next < range->end)
         range->next = least < range->end ? least : range->end;
     if (range->next < range->end) return 0; /* Taken numbers are less than all that are not. */
-    return take(ndb, def, least == 0 ? 1 : least, 0, &taken, timeout_ms);
+    return take(ndb, table, least == 0 ? 1 : least, 0, &taken, timeout_ms);
 }
 
 int ndb_auto_increment_read(ndb_t *ndb, const struct ndb_table *table, uint64_t *value,
@@ -261,7 +291,7 @@ int ndb_auto_increment_read(ndb_t *ndb, const struct ndb_table *table, uint64_t 
     const struct table_def *def = api_table_def(table_core(table));
     const struct number_range *range = range_of(ndb, def);
     if (range == NULL) return error_set(&ndb->error, ERR_API_MEMORY, NULL);
-    struct counter_call call = call_of(def);
+    struct counter_call call = call_of(table);
     *value = range->next;
     if (range->next < range->end) return 0;
     *value = 1;

@@ -9,7 +9,8 @@
  * at a time. All keep trying while nodes are lost.
  *
  * number_client outlive          takes numbers, says "holding", and waits for a line from standard
- * input: the cluster has lost all tables and lives again. What it had left must be no more.
+ * input: the cluster has lost all tables and lives again. What it had left must be no more, and
+ * what it had opened takes no numbers there.
  *
  * NDB_CONNECTSTRING names the cluster.
  */
@@ -183,10 +184,19 @@ static int outlive(void)
     for (uint64_t i = 1; i <= 4; i++)
         want("before", take(a, table, 32, 0, 0), i);
     want("of another one, before", take(c, table, 32, 0, 0), 33);
-    ndb_table_release(table);
+    struct ndb_table *former = table;
     printf("holding\n");
     (void)fflush(stdout);
     if (getchar() == EOF) return 1;
+    /* The next life does not have it, and gets no counter of it. */
+    uint64_t number;
+    want("of a former table", (uint64_t)ndb_auto_increment(a, former, NULL, &number, 0),
+         UINT64_MAX);
+    want("its error", (uint64_t)ndb_error(a)->code, 241);
+    want("set for one", (uint64_t)ndb_auto_increment_set(b, former, 99, 0), UINT64_MAX);
+    want("its error", (uint64_t)ndb_error(b)->code, 241);
+    ndb_table_release(former);
+    want("a table of counters", ndb_table_open(a, "sys/SYSTAB_0", 0) == NULL, 1);
     table = make_again(b, &before);
     set_least(c, table, 40);
     want("that is written", read_next(b, table), 40);
