@@ -48,9 +48,10 @@ static bool read_process_id(const struct mgmd_lock *lock, long *holder)
 
     if (fstat(lock->fd, &status) != 0 || !S_ISREG(status.st_mode)) return false;
     ssize_t size = pread(lock->fd, text, sizeof(text), 0);
-    if (size < 0 || size == (ssize_t)sizeof(text)) return false;
-    text[size] = '\0';
-    if (strspn(text, "0123456789\n") != (size_t)size) return false;
+    if (size == (ssize_t)sizeof(text)) return false;
+    text[size < 0 ? 0 : size] = '\0';
+    for (ssize_t i = 0; i < size; i++) /* Zeros: the host has lost its power. */
+        if (text[i] != '\0' && strchr("0123456789\n", text[i]) == NULL) return false;
     *holder = strtol(text, NULL, 10);
     return true;
 }
@@ -87,14 +88,19 @@ static void write_process_id(const struct mgmd_lock *lock)
     if (ftruncate(lock->fd, 0) == 0) (void)!pwrite(lock->fd, text, (size_t)length, 0);
 }
 
-/* There is no lock. 0: the server goes on without one, perhaps with a warning; -1: it does not. */
+/* There is no lock. 0: the server goes on without one, perhaps with a warning; -1: it does not; 1:
+ * what was in its way is gone, so it tries again. */
 static int go_without(const struct mgmd_lock *lock, const char *directory, enum tried tried,
                       char *why, size_t size)
 {
     int error = errno;
     struct stat status;
     bool there = lstat(lock->path, &status) == 0;
+    bool rights = error == EACCES || error == EPERM;
 
+    /* Where this server may not write it changes nothing, and needs no lock. */
+    if (tried == NOT_OPENED && access(directory, W_OK) != 0) return 0;
+    if (!there && (tried == NOT_OURS || rights || error == ELOOP || error == EISDIR)) return 1;
     if (there && (tried == NOT_OURS || (tried == NOT_OPENED && !S_ISREG(status.st_mode)))) {
         (void)snprintf(why, size,
                        "%s is in the way: it is not the lock file of a management server; remove "
@@ -103,15 +109,13 @@ static int go_without(const struct mgmd_lock *lock, const char *directory, enum 
         return -1;
     }
     /* A file of another user's server, which may run. */
-    if (there && tried == NOT_OPENED && (error == EACCES || error == EPERM)) {
+    if (there && tried == NOT_OPENED && rights) {
         (void)snprintf(why, size,
                        "%s cannot be opened: %s; another user's management server with the node id "
                        "has made it: stop that one, or remove the file if it does not run",
                        lock->path, strerror(error));
         return -1;
     }
-    /* Where this server may not write it changes nothing, and needs no lock. */
-    if (tried == NOT_OPENED && access(directory, W_OK) != 0) return 0;
     (void)snprintf(why, size,
                    "%s cannot be locked: %s; nothing keeps a second server from these files",
                    lock->path, strerror(error));
@@ -137,7 +141,8 @@ int mgmd_lock_take(struct mgmd_lock *lock, const char *directory, uint32_t node,
             write_process_id(lock);
             return 0;
         }
-        if (tried != HELD) return go_without(lock, directory, tried, why, size);
+        int without = tried == HELD ? 1 : go_without(lock, directory, tried, why, size);
+        if (without <= 0) return without;
     }
     if (holder > 0) (void)snprintf(process, sizeof(process), " (process %ld)", holder);
     (void)snprintf(why, size,

@@ -36,7 +36,11 @@ bool path_follow(char *name)
     if (size < 0) return false;
     link[size] = '\0';
     if (link[0] != '/' && !path_directory(name, directory, sizeof(directory))) return false;
-    return snprintf(name, PATH_MAX, "%s%s", directory, link) < PATH_MAX;
+    size_t used = strlen(directory);
+    if (used + (size_t)size >= PATH_MAX) return false;
+    memcpy(name, directory, used);
+    memcpy(name + used, link, (size_t)size + 1);
+    return true;
 }
 
 /* A file that is not there: its directory's name and its own. */

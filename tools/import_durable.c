@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/import_load.h"
@@ -183,9 +184,20 @@ static bool trim_former_rejects(struct load *load)
 {
     const struct import_point *point = &load->state.durable;
 
-    if (import_reject_file_trim(&load->rejects, point->rejected > 0 ? point->mark : 0)) return true;
-    import_rejects_failed(load);
-    return false;
+    struct import_reject_file *rejects = &load->rejects;
+    struct stat status;
+
+    if (!import_reject_file_trim(rejects, point->rejected > 0 ? point->mark : 0)) {
+        import_rejects_failed(load);
+        return false;
+    }
+    bool counted = stat(rejects->path, &status) != 0 || S_ISREG(status.st_mode);
+    if (counted && rejects->rows < point->rejected)
+        (void)fprintf(stderr,
+                      "%s: of the %" PRIu64 " rows that were rejected before %" PRIu64
+                      " are there; the others were taken out of it since\n",
+                      rejects->path, point->rejected, rejects->rows);
+    return true;
 }
 
 /* Goes on where the state says. False: the reason is printed. */

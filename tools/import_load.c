@@ -91,6 +91,7 @@ static bool take_number(struct load *load, const char *raw, uint64_t *number)
     const ndb_error_t *error = ndb_error(ndb);
     (void)fprintf(stderr, "%s: a number for row %" PRIu64 ": ", load->path, load->number);
     tool_print_error(error);
+    load->other_table |= import_is_of_table(error->code);
     fail_with_row(load, error->code, error->text, raw);
     return false;
 }
@@ -292,8 +293,6 @@ int import_load(struct import_settings *settings, const char *path, const char *
         load->totals.complete = load->totals.on_disk = true;
     else if (load->totals.began)
         run_and_tell(load, state_name);
-    else
-        import_reject_pipe_end(rejects_path);
     /* What could not be written is tried once more, and has been told. */
     if (!import_reject_file_end(&load->rejects) && !load->rejects_lost) import_rejects_failed(load);
     load->totals.rejects_lost = load->rejects_lost;

@@ -92,6 +92,8 @@ void import_send_due(struct load *load);
 void import_drop_retries(struct load *load);
 /* Rows of a pipe, and those that got numbers, cannot be imported again. */
 bool import_can_repeat(const struct load *load);
+/* Is it an error of the table, and of all rows that follow? It was truncated or dropped. */
+bool import_is_of_table(int32_t code);
 
 /* import_rejects.c */
 /* The reject file that is there is this load's from now on. False: told. */

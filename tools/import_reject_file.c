@@ -196,6 +196,7 @@ bool import_reject_file_end(struct import_reject_file *file)
 struct lines {
     off_t end; /* Bytes of those before the first line that goes. */
     bool gap;  /* There are others behind it. */
+    uint64_t rows;
 };
 
 /* False: errno tells. What could not be read is not to be lost. */
@@ -216,6 +217,7 @@ static bool read_lines(int fd, uint64_t mark, FILE *out, struct lines *lines)
             goes = true;
             continue;
         }
+        lines->rows++;
         if (goes) lines->gap = true;
         if (!goes) lines->end += size;
         good = out == NULL || fwrite(line, 1, (size_t)size, out) == (size_t)size;
@@ -277,12 +279,14 @@ bool import_reject_file_trim(struct import_reject_file *file, uint64_t mark)
     struct lines lines = {0};
 
     file->failed[0] = '\0';
+    file->rows = 0;
     if (is_stream(file->path)) return file->file == NULL || fflush(file->file) == 0;
     leave_removed(file);
     if (file->file == NULL) return true;
     int fd = fileno(file->file);
     if (fflush(file->file) != 0) return false;
     if (mark > 0 && !read_lines(fd, mark, NULL, &lines)) return false;
+    file->rows = lines.rows;
     if (!lines.gap) return ftruncate(fd, lines.end) == 0 && synced(fd);
     char *path = realpath(file->path, NULL); /* A link stays one. */
     bool good = path != NULL && replace(file, mark, path);

@@ -75,8 +75,7 @@ bool import_can_repeat(const struct load *load)
     return load->state.ends != NULL && !load->settings->missing_ai;
 }
 
-/* Is it an error of the table, and of all rows that follow? It was truncated or dropped. */
-static bool is_of_table(int32_t code)
+bool import_is_of_table(int32_t code)
 {
     return code == ERR_SCHEMA_VERSION || code == ERR_TABLE_DROPPING_TC ||
            code == ERR_UNKNOWN_TABLE_TC || code == ERR_TABLE_DROPPING ||
@@ -85,7 +84,7 @@ static bool is_of_table(int32_t code)
 
 static const char *why_it_ends(const ndb_error_t *error)
 {
-    if (is_of_table(error->code))
+    if (import_is_of_table(error->code))
         return "the table is not the one any more that it was when the import began";
     return error->status == NDB_STATUS_UNKNOWN ? "may be in the table or not"
                                                : "was refused again and again";
@@ -104,13 +103,14 @@ static void handle_error(struct slot *slot, const ndb_error_t *error)
     } else if (once_more && slot->tries < load->settings->temporary_max) {
         slot->doubt |= unknown;
         retry_later(slot, error->code);
-    } else if (unknown || is_of_table(error->code) || (temporary && import_can_repeat(load))) {
+    } else if (unknown || import_is_of_table(error->code) ||
+               (temporary && import_can_repeat(load))) {
         if (!load->failed) {
             (void)fprintf(stderr, "%s: row %" PRIu64 ": %s\n", load->path, slot->number,
                           why_it_ends(error));
             tool_print_error(error);
         }
-        load->other_table |= is_of_table(error->code);
+        load->other_table |= import_is_of_table(error->code);
         import_fail(load);
         if (import_can_repeat(load))
             give_back(slot); /* Nothing is wrong with the row: --resume tries it again. */

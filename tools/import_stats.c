@@ -27,22 +27,25 @@ void import_series_add(struct import_series *series, double value)
 
 /* Is the file empty, or did an import make it, perhaps with no room on the disk for all of it? Those
  * of before had no titles when the first run had no statistics. */
-static bool is_statistics(FILE *file)
+enum kind { OF_OTHERS, CUT, STATISTICS };
+
+static enum kind kind_of(FILE *file)
 {
     char line[sizeof(TITLES)];
     struct stat status;
     unsigned run, id;
     char name[24];
 
-    if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) return false;
-    if (status.st_size == 0) return true;
-    if (fgets(line, sizeof(line), file) == NULL) return false;
-    if (strcmp(line, TITLES) == 0) return true;
+    if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) return OF_OTHERS;
+    if (status.st_size == 0) return CUT;
+    if (fgets(line, sizeof(line), file) == NULL) return OF_OTHERS;
+    if (strcmp(line, TITLES) == 0) return STATISTICS;
     if (status.st_size >= CUT_LEAST && strlen(line) == (size_t)status.st_size &&
         strncmp(line, TITLES, strlen(line)) == 0)
-        return true;
-    return sscanf(line, "%u\t%u\t%23[^\t]", &run, &id, name) == 3 &&
-           (strcmp(name, IMPORT_SERIES_ROW) == 0 || strcmp(name, IMPORT_SERIES_RATE) == 0);
+        return CUT;
+    bool row = sscanf(line, "%u\t%u\t%23[^\t]", &run, &id, name) == 3 &&
+               (strcmp(name, IMPORT_SERIES_ROW) == 0 || strcmp(name, IMPORT_SERIES_RATE) == 0);
+    return row ? STATISTICS : OF_OTHERS;
 }
 
 /* To append to it. NULL: errno tells why; EBADMSG: it is somebody else's, and is not replaced. */
@@ -52,7 +55,8 @@ static FILE *open_statistics(const char *path, bool anew)
 
     if (file == NULL) return NULL;
     errno = EBADMSG;
-    if (is_statistics(file) && (!anew || ftruncate(fileno(file), 0) == 0) &&
+    enum kind kind = kind_of(file);
+    if (kind != OF_OTHERS && ((!anew && kind != CUT) || ftruncate(fileno(file), 0) == 0) &&
         fseek(file, 0, SEEK_END) == 0) {
         if (ftell(file) == 0) (void)fputs(TITLES, file);
         return file;

@@ -84,7 +84,8 @@ static bool same_characters(const char *a, const char *b)
     return length == strcspn(b, "_") && memcmp(a, b, length) == 0;
 }
 
-/* Every value of `from` is one of `to`. */
+/* Every value of `from` is one of `to`, but for those of varying length that end with what pads
+ * them in a column of fixed length. */
 static bool holds_all(const struct ndb_column_info *from, const struct ndb_column_info *to,
                       enum family family)
 {
@@ -151,6 +152,18 @@ static int move_bytes(const struct ndb_column_info *from, const struct ndb_colum
     return 0;
 }
 
+/* A double that is a float has the same value there, though not the same text. */
+static bool is_float(const struct ndb_column_info *from, const void *value, const uint8_t *out)
+{
+    double whole;
+    float half;
+
+    if (from->type != NDB_DOUBLE) return false;
+    memcpy(&whole, value, sizeof(whole));
+    memcpy(&half, out, sizeof(half));
+    return memcmp(&(double){(double)half}, &whole, sizeof(whole)) == 0;
+}
+
 /* Has the target's value the same text as the source's? */
 static bool comes_back(const struct ndb_table *from_table, const struct ndb_column_info *from,
                        const void *value, uint32_t size, const struct ndb_table *to_table,
@@ -186,7 +199,8 @@ int move_value(const struct ndb_table *from_table, const struct ndb_column_info 
         int code = ndb_value_parse(to_table, to->id, room->text, (uint32_t)length, out,
                                    to->size + 1, out_size);
         if (code != 0) return code;
-        if (!comes_back(from_table, from, value, size, to_table, to->id, out, *out_size, room))
+        if (!is_float(from, value, out) &&
+            !comes_back(from_table, from, value, size, to_table, to->id, out, *out_size, room))
             return ERR_VALUE_OUT_OF_RANGE;
     }
     return ndb_value_check(to_table, to->id, out, *out_size);

@@ -241,10 +241,19 @@ static void delete_pass(const struct settings *settings, struct work *work)
     ndb_scan_close(scan);
 }
 
+/* Were all data nodes lost since, or are they? */
+static bool is_lost(const struct settings *settings, uint32_t lives)
+{
+    const struct ndb_cluster_connection *connection = settings->tool.connection;
+
+    return ndb_connection_lives(connection) != lives || ndb_connection_ready_nodes(connection) == 0;
+}
+
 /* 0, or -1 with the error printed behind what stands on standard output. */
 static int delete_rows(struct settings *settings, struct ndb_table *table, uint64_t *deleted)
 {
     struct work work = {.ndb = settings->tool.ndb, .keys = key_record(settings->tool.ndb, table)};
+    uint32_t lives = ndb_connection_lives(settings->tool.connection);
     uint32_t tries = 0;
 
     if (work.keys == NULL) {
@@ -259,9 +268,13 @@ static int delete_rows(struct settings *settings, struct ndb_table *table, uint6
     settings->epoch = tool_newer_epoch(settings->epoch, work.epoch);
     if (work.again) {
         if (settings->tool.format == TOOL_TEXT) printf("FAILED\n");
+        (void)fflush(stdout);
         tool_print_error(&work.error);
         if (!settings->transactional)
-            (void)fprintf(stderr, "%" PRIu64 " rows were deleted before that\n", work.deleted);
+            (void)fprintf(stderr, "%" PRIu64 " rows were deleted before that%s\n", work.deleted,
+                          is_lost(settings, lives)
+                              ? "; those that were not on disk come back with the data nodes"
+                              : "");
     }
     ndb_record_release(work.keys);
     return work.again ? -1 : 0;

@@ -477,9 +477,16 @@ static void add_totals(cJSON *list, const char *database, const char *table, con
     cJSON_AddItemToArray(list, entry);
 }
 
-/* *complete is cleared when the file is not done. */
+/* What has become of all files. */
+struct all_files {
+    cJSON *list;
+    bool began;    /* One of them at least. */
+    bool complete; /* Those so far. */
+    struct import_state_kept *states;
+};
+
 static int import_file(struct import_settings *import, const char *database, const char *path,
-                       cJSON *list, bool *complete, struct import_state_kept *state)
+                       struct all_files *all, struct import_state_kept *state)
 {
     char table[200];
     char name[200]; /* The state's: several files may go into one table at the same time. */
@@ -498,10 +505,11 @@ static int import_file(struct import_settings *import, const char *database, con
     int code = import_load(import, path, table_name, name,
                            import->rejects != NULL ? import->rejects : rejects, &totals);
     if (import->tool.format == TOOL_JSON)
-        add_totals(list, database, table, path, &totals);
+        add_totals(all->list, database, table, path, &totals);
     else if (totals.began && !totals.interrupted)
         print_totals(database, table, &totals);
-    if (!totals.complete) *complete = false;
+    if (!totals.complete) all->complete = false;
+    all->began |= totals.began;
     *state = totals.state;
     if (totals.rejected > 0 && !totals.rejects_lost)
         (void)fprintf(stderr, "Rejected rows are in %s\n",
@@ -522,39 +530,46 @@ static void tell_not_begun(const struct import_settings *import, const char *pat
 }
 
 /* All files, one after the other. What is complete is known to --resume until all of them are. */
-static int import_files(struct import_settings *import, int argc, char **argv, int database)
+static int import_each(struct import_settings *import, int argc, char **argv, int database,
+                       struct all_files *all)
 {
-    struct import_state_kept *states = calloc((size_t)argc, sizeof(*states));
-    cJSON *list = cJSON_CreateArray();
-    bool complete = true;
     int code = TOOL_OK;
     int i = database + 1;
-
-    if (states == NULL) {
-        (void)fprintf(stderr, "ndb_import: out of memory\n");
-        cJSON_Delete(list);
-        return TOOL_FAILED;
-    }
 
     for (; i < argc; i++) {
         if (import_interrupted() != 0) {
             tell_not_begun(import, argv[i]);
             break;
         }
-        if (import_file(import, argv[database], argv[i], list, &complete, &states[i]) == TOOL_OK)
-            continue;
+        if (import_file(import, argv[database], argv[i], all, &all->states[i]) == TOOL_OK) continue;
         code = TOOL_FAILED;
         if (!import->keep_going || import_interrupted() != 0) break;
     }
-    complete = complete && i >= argc;
-    if (import_interrupted() != 0 && !complete) code = SIGNAL_EXIT + import_interrupted();
-    for (i = database + 1; complete && !import->keep_state && i < argc; i++) {
+    all->complete = all->complete && i >= argc;
+    if (import_interrupted() != 0 && !all->complete) code = SIGNAL_EXIT + import_interrupted();
+    return code;
+}
+
+static int import_files(struct import_settings *import, int argc, char **argv, int database)
+{
+    struct all_files all = {.list = cJSON_CreateArray(),
+                            .complete = true,
+                            .states = calloc((size_t)argc, sizeof(*all.states))};
+    int code = TOOL_FAILED;
+
+    if (all.states == NULL)
+        (void)fprintf(stderr, "ndb_import: out of memory\n");
+    else
+        code = import_each(import, argc, argv, database, &all);
+    bool over = all.states != NULL && all.complete && !import->keep_state;
+    for (int i = database + 1; over && i < argc; i++) {
         char name[200];
         base_name(argv[i], name, sizeof(name));
-        import_state_remove(import->state_dir, name, &states[i]);
+        import_state_remove(import->state_dir, name, &all.states[i]);
     }
-    free(states);
-    tool_json_end(&import->tool, list);
+    if (!all.began && import->rejects != NULL) import_reject_pipe_end(import->rejects);
+    free(all.states);
+    tool_json_end(&import->tool, all.list);
     return code;
 }
 

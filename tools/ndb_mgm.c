@@ -125,11 +125,12 @@ static void run_pipe(struct console *console)
 {
     char *line = NULL;
     size_t room = 0;
-    ssize_t size;
+    ssize_t size = 0;
     int rc = 0;
 
     while (!console->quit && rc != CONSOLE_INTERRUPTED &&
            (size = getline(&line, &room, stdin)) >= 0) {
+        if (ferror(stdin) != 0) break; /* A part of a line, which nobody has written so. */
         if (strlen(line) == (size_t)size) {
             rc = console_execute_all(console, line);
             continue;
@@ -137,7 +138,7 @@ static void run_pipe(struct console *console)
         (void)fprintf(stderr, "A line with a zero byte is not carried out: %s\n", line);
         console->status = 1;
     }
-    if (ferror(stdin) != 0) {
+    if (ferror(stdin) != 0 || (size < 0 && feof(stdin) == 0)) {
         (void)fprintf(stderr, "ndb_mgm: standard input: %s; what follows is not carried out\n",
                       strerror(errno));
         console->status = 1;

@@ -122,7 +122,6 @@ struct move {
     uint8_t *value;
     struct move_room room; /* Its text is for a key's value, too. */
     uint32_t tries; /* Scans, waits for the disk, and raised numbers that met a temporary error. */
-    struct wait_told *wait;  /* There was a temporary error, and no success since. */
     struct number_seen seen; /* Numbers in rows of the target. */
     uint32_t lives;          /* ndb_connection_lives() when they were raised. */
     struct move_passes passes;
@@ -256,13 +255,6 @@ static uint8_t *row_of(const struct move *move, uint32_t i)
     return move->rows + (size_t)i * ndb_record_row_size(move->source.record);
 }
 
-/* What was tried again has been done, or something is said about it. */
-static void tell_no_wait(struct move *move)
-{
-    wait_told_end(move->wait);
-    move->wait = NULL;
-}
-
 /* "source (1, "x"): " on standard error. */
 static void print_row_name(const struct move *move, const uint8_t *row)
 {
@@ -307,7 +299,6 @@ static bool convert_row(struct move *move, const uint8_t *row)
         if (code == 0) continue;
         ndb_error_t error;
         ndb_error_lookup(code, &error);
-        tell_no_wait(move);
         print_row_name(move, row);
         (void)fprintf(stderr, "column %s: ", move->target.columns[move->to[i]].name);
         tool_print_error(&error);
@@ -317,7 +308,7 @@ static bool convert_row(struct move *move, const uint8_t *row)
 }
 
 /* The transaction has failed with *error. True: worth another try. */
-static bool note_error(struct move *move, struct ndb_transaction *transaction,
+static bool note_error(const struct move *move, struct ndb_transaction *transaction,
                        struct ndb_operation *const *operations, ndb_error_t *error)
 {
     const struct ndb_operation *culprit = ndb_transaction_error_operation(transaction);
@@ -325,7 +316,6 @@ static bool note_error(struct move *move, struct ndb_transaction *transaction,
     *error = *ndb_transaction_error(transaction);
     error->detail = "";
     if (error->status == NDB_STATUS_TEMPORARY) return true;
-    tell_no_wait(move);
     for (uint32_t i = 0; culprit != NULL && i < move->count; i++)
         if (operations[i] == culprit) print_row_name(move, row_of(move, i));
     tool_print_error(error);
@@ -380,10 +370,7 @@ static int raise_numbers_seen(struct move *move, ndb_error_t *error)
     if (lives != move->lives) move->seen.raised = 0;
     move->lives = lives;
     int raised = number_seen_raise(&move->seen, move->ndb, move->target.table, error);
-    if (raised < 0) {
-        tell_no_wait(move);
-        number_seen_print(&move->seen, error);
-    }
+    if (raised < 0) number_seen_print(&move->seen, error);
     return raised;
 }
 
@@ -399,7 +386,6 @@ static enum outcome move_batch(struct move *move, struct ndb_transaction *transa
     if (!lock_rows(move, transaction, error)) {
         error->detail = ""; /* Ends with the transaction. */
         if (error->status == NDB_STATUS_TEMPORARY) return TRY_AGAIN;
-        tell_no_wait(move);
         tool_print_error(error);
         return GIVE_UP;
     }
@@ -424,14 +410,13 @@ static enum outcome move_batch(struct move *move, struct ndb_transaction *transa
 }
 
 /* Waits before another try; false when there were enough of them, and *error is printed. */
-static bool pause_before(struct move *move, const ndb_error_t *error, uint32_t *tries)
+static bool pause_before(const struct move *move, const ndb_error_t *error, uint32_t *tries)
 {
     const struct settings *settings = move->settings;
     uint64_t delay_ms = (uint64_t)settings->delay_min_ms << (*tries < 16 ? *tries : 16);
 
     if (delay_ms > settings->delay_max_ms) delay_ms = settings->delay_max_ms;
     if (settings->tries_max != 0 && *tries + 1 >= settings->tries_max) {
-        tell_no_wait(move);
         tool_print_error(error);
         return false;
     }
@@ -439,11 +424,12 @@ static bool pause_before(struct move *move, const ndb_error_t *error, uint32_t *
     if (settings->verbose)
         (void)fprintf(stderr, "Try %u has failed, the next one follows in %" PRIu64 " ms: %d: %s\n",
                       *tries, delay_ms, error->code, error->text);
-    if (move->wait == NULL && !settings->verbose) move->wait = wait_told_begin("ndb_move_data");
-    wait_told_for(move->wait, "another try: %d: %s", error->code, error->text);
+    struct wait_told *wait = settings->verbose ? NULL : wait_told_begin("ndb_move_data");
+    wait_told_for(wait, "another try: %d: %s", error->code, error->text);
     struct timespec pause = {.tv_sec = (time_t)(delay_ms / 1000),
                              .tv_nsec = (long)(delay_ms % 1000) * 1000000};
     (void)nanosleep(&pause, NULL);
+    wait_told_end(wait);
     return true;
 }
 
@@ -461,10 +447,7 @@ static bool finish_batch(struct move *move)
         else
             outcome = move_batch(move, transaction, &error);
         ndb_transaction_close(transaction);
-        if (outcome == MOVED) {
-            move->count = 0;
-            tell_no_wait(move);
-        }
+        if (outcome == MOVED) move->count = 0;
         if (outcome == GIVE_UP) return false;
         if (outcome == TRY_AGAIN && !pause_before(move, &error, &tries)) return false;
     }
@@ -490,7 +473,6 @@ static int move_pass(struct move_passes *passes, ndb_error_t *error)
     error->detail = "";
     ndb_scan_close(scan);
     move->count = 0;
-    if (more == 0) tell_no_wait(move);
     if (more == 0) return 1;
     if (error->status == NDB_STATUS_TEMPORARY) return 0;
     tool_print_error(error);
@@ -549,7 +531,6 @@ static bool raise_numbers(struct move *move)
         number_seen_print(&move->seen, &error);
         break;
     }
-    tell_no_wait(move);
     return result == 1;
 }
 
@@ -617,7 +598,6 @@ static int move_data(void *context, int argc, char **argv)
     good = good && match_columns(&move);
     if (good) {
         good = raise_numbers(&move) && move_rows(&move);
-        tell_no_wait(&move);
         print_result(settings, &move.passes);
     }
     free_room(&move);

@@ -66,7 +66,6 @@ static struct api_dict_request *new_request(struct api_client *client, enum api_
     *request = (struct api_dict_request){
         .record = record, .client = client, .kind = kind, .done = done, .context = context};
     request->changes = api_dict_changes(client->core);
-    request->lives = api_core_lives(client->core);
     request->timeout_ms = timeout_ms;
     request->deadline_ms = api_deadline(client, timeout_ms);
     client->statistics.dictionary_requests++;
@@ -133,6 +132,7 @@ void api_dict_send(struct api_dict_request *request)
         request->epoch = atomic_load(&client->core->node[node].epoch);
         request->words[1] = block_ref(node, BLOCK_DBDICT, 0);
         if (request->kind == DICT_LIST) request->words[SIGNAL_HEAD_WORDS + 1] = request->table_id;
+        request->lives = api_core_lives(client->core); /* No answer is of a life before. */
         if (api_send(client, node, request->words, request->count)) {
             request->node = node;
             return;

@@ -17,7 +17,7 @@ struct api_dict_request {
     uint32_t heard_epoch;
     struct api_dict_result said;
     uint64_t changes; /* `changes` of the core when the request began. */
-    uint32_t lives;   /* api_core_lives() then. */
+    uint32_t lives;   /* api_core_lives() when it was sent last. */
     uint64_t retry_ms;
     uint64_t deadline_ms;
     uint32_t timeout_ms;

@@ -11,7 +11,7 @@ struct api_table {
     _Atomic(void *) cached; /* What the layer above has made of the definition; malloc'ed. */
     struct api_table *next; /* Next table of the cache's bucket. */
     struct table_def *def;
-    uint32_t lives; /* api_core_lives() when it was asked for. */
+    uint32_t lives; /* api_core_lives() when it was read, or before. */
     uint32_t fragments;
     /* The first fragments are the partitions; behind them are their copies: dict.h. */
     uint32_t partitions;

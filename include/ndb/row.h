@@ -47,9 +47,10 @@ struct ndb_increment_options {
  * has not given when it is closed are nobody's, so there are gaps; numbers of two ndb_t's are not
  * in the order of time. The row is not looked at: who inserts numbers of another source, too, calls
  * ndb_auto_increment_set(). Errors: 4314 no numbers are left (for the AUTO_INCREMENT column, if the
- * table has one), 241 there is a later table of the same number, for which numbers have been taken.
- * Nobody looks whether the table is there otherwise: of one that was dropped numbers go on, and its
- * rows are refused. After any error it may be called again. The counters are rows of the table
+ * table has one), 241 there is a later table of the same number, for which numbers have been taken;
+ * or all data nodes were lost since the table was opened, and there is none of its name and number
+ * any more (a renamed one has to be opened again). Nobody looks whether the table is there
+ * otherwise: of one that was dropped numbers go on, and its rows are refused. After any error it may be called again. The counters are rows of the table
  * sys/SYSTAB_0: who drops or changes that one gives up all this. Own thread.
  */
 NDB_API int ndb_auto_increment(ndb_t *ndb, const struct ndb_table *table,

@@ -165,6 +165,14 @@ for arguments in '-e SHOW' '--help' '--usage' '--version'; do
 done
 want 1 "$BIN/ndb_mgm" <"$BOX" # A directory cannot be read.
 want_text err '^ndb_mgm: standard input: Is a directory; what follows is not carried out$'
+want 1 python3 -c 'import os, subprocess, sys
+end, begin = os.pipe()
+os.set_blocking(end, False)
+os.write(begin, b"PROMPT whole\nPROMPT a-part-of-a-line") # Reading fails behind it.
+sys.exit(subprocess.run(sys.argv[1:], stdin=end).returncode)' "$BIN/ndb_mgm"
+want_text err '^ndb_mgm: standard input: .*; what follows is not carried out$'
+want_text out '^Prompt set to whole$'
+grep -q 'a-part-of-a-line' "$BOX/out" && fail "a part of a line is carried out: $(cat "$BOX/out")"
 want 0 "$BIN/ndb_mgm" --usage
 want_text out '^Usage: ndb_mgm \[-'
 want 0 "$BIN/ndb_mgm" --version

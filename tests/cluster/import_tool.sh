@@ -104,6 +104,9 @@ has_rows small 1
 import 1 --rejects=1 --resume --table=small test "$BOX/few.csv" # Two of the file's rows are rejected, whenever.
 ! grep -q 'was not there' "$BOX/err" || fail "a state that is there is called missing"
 has_rows small 2
+: >"$BOX/state/few.rej" # Somebody has taken care of them, or lost them.
+import 1 --rejects=1 --resume --table=small test "$BOX/few.csv"
+want_text err 'few\.rej: of the [12] rows that were rejected before 0 are there; the others were taken out of it since$'
 rm -f "$BOX"/state/*.map # Another directory, or the run was complete.
 import 1 --resume --table=small test "$BOX/few.csv"
 want_text err "state/few\.map was not there: the whole file is imported; rows that are in the table with the same values count as imported, each of several equal ones too$"
@@ -351,6 +354,13 @@ want_text err 'row 2 is the last one that is done; --resume goes on there$'
 want 0 "$BIN/ndb_delete_all" -d test small
 rm -f "$BOX"/state/*
 printf 'runno\tid\tna' >"$BOX/state/small.stt" # The disk was full.
+import 1 --stats test "$BOX/small.csv"
+printf 'runno\tid\tna' >"$BOX/state/small.stt" # And again: what a later run adds can be read.
+import 1 --stats --resume test "$BOX/small.csv"
+import 1 --stats --resume test "$BOX/small.csv"
+printf 'runno\tid\tna' >"$BOX/state/small.stt"
+rm -f "$BOX/state/small.map"
+want 0 "$BIN/ndb_delete_all" -d test small
 import 1 --stats test "$BOX/small.csv"
 want_text err 'row 2 is the last one that is done; --resume goes on there$'
 grep -q '^1	2	rows-per-second' "$BOX/state/small.stt" || fail "statistics behind a full disk: $(cat "$BOX/state/small.stt")"

@@ -188,6 +188,7 @@ static int outlive(void)
     printf("holding\n");
     (void)fflush(stdout);
     if (getchar() == EOF) return 1;
+    want("a data node", ndb_connection_wait_until_ready(connection, 100000) >= 0, 1);
     /* The next life does not have it, and gets no counter of it. */
     uint64_t number;
     want("of a former table", (uint64_t)ndb_auto_increment(a, former, NULL, &number, 0),

@@ -416,6 +416,8 @@ exact moved 'DECIMAL(10,2)' 'DECIMAL(6,4)' -1.25 1,-1.2500
 exact moved 'DATETIME(6)' 'DATETIME(0)' '2020-12-31 23:59:59' '1,2020-12-31/23:59:59'
 exact moved 'TIME(3)' 'TIME(1)' -10:00:00.100 1,-10:00:00.1
 exact moved DOUBLE FLOAT 1.25 1,1.25
+exact moved DOUBLE FLOAT 0.10000000149011612 1,0.1 # Exactly that float.
+exact moved DOUBLE FLOAT 0.1 1,0.1
 exact moved 'VARCHAR(20)' 'CHAR(10)' '"abc"' '1,"abc"'
 exact moved BIGINT TINYINT -128 1,-128
 
