@@ -89,18 +89,15 @@ static void write_process_id(const struct mgmd_lock *lock)
 }
 
 /* There is no lock. 0: the server goes on without one, perhaps with a warning; -1: it does not; 1:
- * what was in its way is gone, so it tries again. */
+ * what was in its way is gone, so it tries again, but for the `last` time. */
 static int go_without(const struct mgmd_lock *lock, const char *directory, enum tried tried,
-                      char *why, size_t size)
+                      bool last, char *why, size_t size)
 {
     int error = errno;
     struct stat status;
     bool there = lstat(lock->path, &status) == 0;
     bool rights = error == EACCES || error == EPERM;
 
-    /* Where this server may not write it changes nothing, and needs no lock. */
-    if (tried == NOT_OPENED && access(directory, W_OK) != 0) return 0;
-    if (!there && (tried == NOT_OURS || rights || error == ELOOP || error == EISDIR)) return 1;
     if (there && (tried == NOT_OURS || (tried == NOT_OPENED && !S_ISREG(status.st_mode)))) {
         (void)snprintf(why, size,
                        "%s is in the way: it is not the lock file of a management server; remove "
@@ -116,6 +113,10 @@ static int go_without(const struct mgmd_lock *lock, const char *directory, enum 
                        lock->path, strerror(error));
         return -1;
     }
+    /* Where this server may not write it changes nothing, and needs no lock. */
+    if (tried == NOT_OPENED && access(directory, W_OK) != 0) return 0;
+    bool gone = tried == NOT_OURS || rights || error == ELOOP || error == EISDIR || error == ENXIO;
+    if (!there && gone && !last) return 1;
     (void)snprintf(why, size,
                    "%s cannot be locked: %s; nothing keeps a second server from these files",
                    lock->path, strerror(error));
@@ -141,8 +142,10 @@ int mgmd_lock_take(struct mgmd_lock *lock, const char *directory, uint32_t node,
             write_process_id(lock);
             return 0;
         }
-        int without = tried == HELD ? 1 : go_without(lock, directory, tried, why, size);
+        if (tried == HELD) continue;
+        int without = go_without(lock, directory, tried, i + 1 == LOCK_TRIES, why, size);
         if (without <= 0) return without;
+        holder = 0;
     }
     if (holder > 0) (void)snprintf(process, sizeof(process), " (process %ld)", holder);
     (void)snprintf(why, size,

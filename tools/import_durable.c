@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/import_load.h"
@@ -185,17 +184,15 @@ static bool trim_former_rejects(struct load *load)
     const struct import_point *point = &load->state.durable;
 
     struct import_reject_file *rejects = &load->rejects;
-    struct stat status;
 
     if (!import_reject_file_trim(rejects, point->rejected > 0 ? point->mark : 0)) {
         import_rejects_failed(load);
         return false;
     }
-    bool counted = stat(rejects->path, &status) != 0 || S_ISREG(status.st_mode);
-    if (counted && rejects->rows < point->rejected)
+    if (rejects->rows < point->rejected)
         (void)fprintf(stderr,
                       "%s: of the %" PRIu64 " rows that were rejected before %" PRIu64
-                      " are there; the others were taken out of it since\n",
+                      " are there; the others were taken out of it since, or are in another file\n",
                       rejects->path, point->rejected, rejects->rows);
     return true;
 }
@@ -373,7 +370,11 @@ void import_end_state(struct load *load)
     if (gone)
         tell_loss(load);
     else if (load->other_table)
-        (void)fprintf(stderr, "%s: the rows that were imported went with the table\n", load->path);
+        (void)fprintf(
+            stderr,
+            "%s: the table is not the one any more that it was: what of the file is in it "
+            "has to be looked at\n",
+            load->path);
     else if (!load->totals.complete && state->ends != NULL)
         tell_rest(load);
     else if (!load->totals.complete)

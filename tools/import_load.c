@@ -293,6 +293,8 @@ int import_load(struct import_settings *settings, const char *path, const char *
         load->totals.complete = load->totals.on_disk = true;
     else if (load->totals.began)
         run_and_tell(load, state_name);
+    else if (settings->rejects == NULL) /* This file's alone. */
+        import_reject_pipe_end(rejects_path);
     /* What could not be written is tried once more, and has been told. */
     if (!import_reject_file_end(&load->rejects) && !load->rejects_lost) import_rejects_failed(load);
     load->totals.rejects_lost = load->rejects_lost;

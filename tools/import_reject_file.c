@@ -279,10 +279,13 @@ bool import_reject_file_trim(struct import_reject_file *file, uint64_t mark)
     struct lines lines = {0};
 
     file->failed[0] = '\0';
-    file->rows = 0;
+    file->rows = UINT64_MAX;
     if (is_stream(file->path)) return file->file == NULL || fflush(file->file) == 0;
     leave_removed(file);
-    if (file->file == NULL) return true;
+    if (file->file == NULL) {
+        if (access(file->path, F_OK) != 0 && errno == ENOENT) file->rows = 0;
+        return true;
+    }
     int fd = fileno(file->file);
     if (fflush(file->file) != 0) return false;
     if (mark > 0 && !read_lines(fd, mark, NULL, &lines)) return false;

@@ -17,8 +17,8 @@
 
 struct import_reject_file {
     const char *path;
-    FILE *file;                /* NULL: it was not there yet, or is a stream that has no row yet. */
-    uint64_t rows;             /* That the last import_reject_file_trim() has left in it. */
+    FILE *file;    /* NULL: it was not there yet, or is a stream that has no row yet. */
+    uint64_t rows; /* That the last import_reject_file_trim() has left; UINT64_MAX: not known. */
     char failed[PATH_MAX + 8]; /* What else an operation has failed with; "": the file itself. */
 };
 
@@ -31,8 +31,7 @@ struct import_reject_file {
 bool import_reject_file_begin(struct import_reject_file *file);
 /* To append to it; a file that is not there is made. */
 bool import_reject_file_open(struct import_reject_file *file);
-/* Removes what was rejected behind the mark: it will be again. False: the file is as it was. Rows of
- * a stream are not counted. */
+/* Removes what was rejected behind the mark: it will be again. False: the file is as it was. */
 bool import_reject_file_trim(struct import_reject_file *file, uint64_t mark);
 /* Whoever reads a pipe of this path, to which nothing will be written, sees the end of it. */
 void import_reject_pipe_end(const char *path);

@@ -37,7 +37,7 @@ static enum kind kind_of(FILE *file)
     char name[24];
 
     if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) return OF_OTHERS;
-    if (status.st_size == 0) return CUT;
+    if (status.st_size == 0) return STATISTICS;
     if (fgets(line, sizeof(line), file) == NULL) return OF_OTHERS;
     if (strcmp(line, TITLES) == 0) return STATISTICS;
     if (status.st_size >= CUT_LEAST && strlen(line) == (size_t)status.st_size &&

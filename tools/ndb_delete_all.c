@@ -273,7 +273,7 @@ static int delete_rows(struct settings *settings, struct ndb_table *table, uint6
         if (!settings->transactional)
             (void)fprintf(stderr, "%" PRIu64 " rows were deleted before that%s\n", work.deleted,
                           is_lost(settings, lives)
-                              ? "; those that were not on disk come back with the data nodes"
+                              ? "; what was not on disk may come back with the data nodes"
                               : "");
     }
     ndb_record_release(work.keys);

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "service/wait_told.h"
 #include "tools/move_convert.h"
 #include "tools/move_passes.h"
 #include "tools/number_seen.h"
@@ -23,6 +22,8 @@
 #define BATCH_ROWS 16u /* Inserted and deleted: the least MaxDMLOperationsPerTransaction. */
 
 #define NONE UINT32_MAX
+
+#define QUIET_MS 1000u /* Pauses that take no longer in all are not told. */
 
 struct settings {
     struct tool tool;
@@ -124,6 +125,8 @@ struct move {
     uint32_t tries; /* Scans, waits for the disk, and raised numbers that met a temporary error. */
     struct number_seen seen; /* Numbers in rows of the target. */
     uint32_t lives;          /* ndb_connection_lives() when they were raised. */
+    uint64_t paused_ms;      /* Since a batch or a scan was done last. */
+    int told;                /* The error of these pauses that was told last; 0: none. */
     struct move_passes passes;
 };
 
@@ -409,8 +412,25 @@ static enum outcome move_batch(struct move *move, struct ndb_transaction *transa
     return MOVED;
 }
 
+/* What was tried again is done. */
+static void pauses_end(struct move *move)
+{
+    move->paused_ms = 0;
+    move->told = 0;
+}
+
+/* A pause is told when they take long, and again when the reason changes. */
+static void tell_pause(struct move *move, const ndb_error_t *error, uint64_t delay_ms)
+{
+    move->paused_ms += delay_ms;
+    if (move->paused_ms < QUIET_MS || move->told == error->code) return;
+    (void)fprintf(stderr, "ndb_move_data: waits, and tries again: %d: %s\n", error->code,
+                  error->text);
+    move->told = error->code;
+}
+
 /* Waits before another try; false when there were enough of them, and *error is printed. */
-static bool pause_before(const struct move *move, const ndb_error_t *error, uint32_t *tries)
+static bool pause_before(struct move *move, const ndb_error_t *error, uint32_t *tries)
 {
     const struct settings *settings = move->settings;
     uint64_t delay_ms = (uint64_t)settings->delay_min_ms << (*tries < 16 ? *tries : 16);
@@ -424,12 +444,11 @@ static bool pause_before(const struct move *move, const ndb_error_t *error, uint
     if (settings->verbose)
         (void)fprintf(stderr, "Try %u has failed, the next one follows in %" PRIu64 " ms: %d: %s\n",
                       *tries, delay_ms, error->code, error->text);
-    struct wait_told *wait = settings->verbose ? NULL : wait_told_begin("ndb_move_data");
-    wait_told_for(wait, "another try: %d: %s", error->code, error->text);
+    else
+        tell_pause(move, error, delay_ms);
     struct timespec pause = {.tv_sec = (time_t)(delay_ms / 1000),
                              .tv_nsec = (long)(delay_ms % 1000) * 1000000};
     (void)nanosleep(&pause, NULL);
-    wait_told_end(wait);
     return true;
 }
 
@@ -447,7 +466,10 @@ static bool finish_batch(struct move *move)
         else
             outcome = move_batch(move, transaction, &error);
         ndb_transaction_close(transaction);
-        if (outcome == MOVED) move->count = 0;
+        if (outcome == MOVED) {
+            move->count = 0;
+            pauses_end(move);
+        }
         if (outcome == GIVE_UP) return false;
         if (outcome == TRY_AGAIN && !pause_before(move, &error, &tries)) return false;
     }
@@ -473,6 +495,7 @@ static int move_pass(struct move_passes *passes, ndb_error_t *error)
     error->detail = "";
     ndb_scan_close(scan);
     move->count = 0;
+    if (more == 0) pauses_end(move);
     if (more == 0) return 1;
     if (error->status == NDB_STATUS_TEMPORARY) return 0;
     tool_print_error(error);

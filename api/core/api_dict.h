@@ -14,7 +14,8 @@ struct api_table;
 
 /* A table as it was when read; never changes. Shared by reference count. */
 const struct table_def *api_table_def(const struct api_table *table);
-/* api_core_lives() when it was read, or before: in another life there may be another table of its number. */
+/* api_core_lives() when it was read, or before: in another life there may be another table of its
+ * number. */
 uint32_t api_table_lives(const struct api_table *table);
 uint32_t api_table_fragments(const struct api_table *table);  /* Copies included. */
 uint32_t api_table_partitions(const struct api_table *table); /* Fragments without copies. */

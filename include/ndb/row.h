@@ -50,8 +50,9 @@ struct ndb_increment_options {
  * table has one), 241 there is a later table of the same number, for which numbers have been taken;
  * or all data nodes were lost since the table was opened, and there is none of its name and number
  * any more (a renamed one has to be opened again). Nobody looks whether the table is there
- * otherwise: of one that was dropped numbers go on, and its rows are refused. After any error it may be called again. The counters are rows of the table
- * sys/SYSTAB_0: who drops or changes that one gives up all this. Own thread.
+ * otherwise: of one that was dropped numbers go on, and its rows are refused. After any error it
+ * may be called again. The counters are rows of the table sys/SYSTAB_0: who drops or changes that
+ * one gives up all this. Own thread.
  */
 NDB_API int ndb_auto_increment(ndb_t *ndb, const struct ndb_table *table,
                                const struct ndb_increment_options *options, uint64_t *value,

@@ -242,21 +242,27 @@ static void what_is_in_the_way_stays(void **state)
 /* Another user's server may run. Root opens any file, so this is tried without its rights. */
 static void a_file_of_another_user_is_refused(void **state)
 {
+    static const mode_t modes[] = {0777, 0755}; /* Where this one may write, and where not. */
     struct mgmd_lock lock = {.fd = 0};
     char name[TEMP_DIRECTORY_SIZE + 20];
 
     (void)state;
     (void)snprintf(name, sizeof(name), "%sndb_49_lock", directory);
-    temp_file_make(name, "");
-    assert_int_equal(chmod(name, 0), 0);
-    assert_int_equal(chmod(box, 0777), 0);
     uid_t user = geteuid();
-    if (user == 0 && seteuid(65534) != 0) skip();
-    int result = take(&lock, 49);
-    if (user == 0) assert_int_equal(seteuid(0), 0);
-    assert_int_equal(result, -1);
-    assert_non_null(strstr(why, "ndb_49_lock cannot be opened: Permission denied; another user's"));
-    assert_true(is_there(&lock));
+    for (uint32_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        temp_file_make(name, "");
+        assert_int_equal(chmod(name, 0), 0);
+        assert_int_equal(chmod(box, modes[i]), 0);
+        if (user == 0 && seteuid(65534) != 0) skip();
+        int result = take(&lock, 49);
+        if (user == 0) assert_int_equal(seteuid(0), 0);
+        assert_int_equal(result, -1);
+        assert_non_null(
+            strstr(why, "ndb_49_lock cannot be opened: Permission denied; another user's"));
+        assert_true(is_there(&lock));
+        assert_int_equal(chmod(box, 0700), 0);
+        assert_int_equal(unlink(name), 0);
+    }
 }
 
 int main(void)
