@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tools/move_convert.h"
 #include "tools/move_passes.h"
+#include "tools/move_pauses.h"
 #include "tools/number_seen.h"
 #include "tools/tool_json.h"
 #include "values/errors.h"
@@ -23,13 +23,11 @@
 
 #define NONE UINT32_MAX
 
-#define QUIET_MS 1000u /* Pauses that take no longer in all are not told. */
-
 struct settings {
     struct tool tool;
     const char *source, *target;
-    bool exclude_missing, promote, lossy, drop_source, verbose;
-    uint32_t tries_max, delay_min_ms, delay_max_ms;
+    bool exclude_missing, promote, lossy, drop_source;
+    struct move_pauses pauses;
 };
 
 enum { KEY_TRIES = TOOL_KEY_OWN, KEY_DROP, KEY_EXCLUDE };
@@ -53,17 +51,6 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static void read_tries(struct settings *settings, const char *text, struct argp_state *state)
-{
-    char rest;
-    int count = sscanf(text, "%u,%u,%u%c", &settings->tries_max, &settings->delay_min_ms,
-                       &settings->delay_max_ms, &rest);
-
-    if (count < 1 || count > 3 || strspn(text, "0123456789,") != strlen(text) ||
-        strlen(text) > 30 || settings->delay_min_ms > settings->delay_max_ms)
-        argp_error(state, "--staging-tries must be like 10,1000,60000, not '%s'", text);
-}
-
 static error_t read_option(int key, char *argument, struct argp_state *state)
 {
     struct settings *settings = state->input;
@@ -79,13 +66,14 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         settings->lossy = true;
         return 0;
     case KEY_TRIES:
-        read_tries(settings, argument, state);
+        if (!move_pauses_parse(&settings->pauses, argument))
+            argp_error(state, "--staging-tries must be like 10,1000,60000, not '%s'", argument);
         return 0;
     case KEY_DROP:
         settings->drop_source = true;
         return 0;
     case 'v':
-        settings->verbose = true;
+        settings->pauses.verbose = true;
         return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 1) argp_error(state, "give a source and a target table");
@@ -125,8 +113,7 @@ struct move {
     uint32_t tries; /* Scans, waits for the disk, and raised numbers that met a temporary error. */
     struct number_seen seen; /* Numbers in rows of the target. */
     uint32_t lives;          /* ndb_connection_lives() when they were raised. */
-    uint64_t paused_ms;      /* Since a batch or a scan was done last. */
-    int told;                /* The error of these pauses that was told last; 0: none. */
+    struct move_pauses pauses;
     struct move_passes passes;
 };
 
@@ -183,7 +170,7 @@ static bool match_column(struct move *move, uint32_t id)
     char from_type[200], to_type[200];
     (void)ndb_column_type_text(move->source.table, id, from_type, sizeof(from_type));
     (void)ndb_column_type_text(move->target.table, (uint32_t)found, to_type, sizeof(to_type));
-    if (option != NULL || (settings->verbose && need != MOVE_SAME))
+    if (option != NULL || (settings->pauses.verbose && need != MOVE_SAME))
         (void)fprintf(stderr, "Column %s: %s to %s%s\n", from->name, from_type, to_type,
                       option == NULL ? "" : option);
     move->to[id] = (uint32_t)found;
@@ -412,46 +399,6 @@ static enum outcome move_batch(struct move *move, struct ndb_transaction *transa
     return MOVED;
 }
 
-/* What was tried again is done. */
-static void pauses_end(struct move *move)
-{
-    move->paused_ms = 0;
-    move->told = 0;
-}
-
-/* A pause is told when they take long, and again when the reason changes. */
-static void tell_pause(struct move *move, const ndb_error_t *error, uint64_t delay_ms)
-{
-    move->paused_ms += delay_ms;
-    if (move->paused_ms < QUIET_MS || move->told == error->code) return;
-    (void)fprintf(stderr, "ndb_move_data: waits, and tries again: %d: %s\n", error->code,
-                  error->text);
-    move->told = error->code;
-}
-
-/* Waits before another try; false when there were enough of them, and *error is printed. */
-static bool pause_before(struct move *move, const ndb_error_t *error, uint32_t *tries)
-{
-    const struct settings *settings = move->settings;
-    uint64_t delay_ms = (uint64_t)settings->delay_min_ms << (*tries < 16 ? *tries : 16);
-
-    if (delay_ms > settings->delay_max_ms) delay_ms = settings->delay_max_ms;
-    if (settings->tries_max != 0 && *tries + 1 >= settings->tries_max) {
-        tool_print_error(error);
-        return false;
-    }
-    (*tries)++;
-    if (settings->verbose)
-        (void)fprintf(stderr, "Try %u has failed, the next one follows in %" PRIu64 " ms: %d: %s\n",
-                      *tries, delay_ms, error->code, error->text);
-    else
-        tell_pause(move, error, delay_ms);
-    struct timespec pause = {.tv_sec = (time_t)(delay_ms / 1000),
-                             .tv_nsec = (long)(delay_ms % 1000) * 1000000};
-    (void)nanosleep(&pause, NULL);
-    return true;
-}
-
 /* Moves the batch, in as many tries as it takes. False: the reason is printed. */
 static bool finish_batch(struct move *move)
 {
@@ -468,10 +415,10 @@ static bool finish_batch(struct move *move)
         ndb_transaction_close(transaction);
         if (outcome == MOVED) {
             move->count = 0;
-            pauses_end(move);
+            move_pauses_end(&move->pauses);
         }
         if (outcome == GIVE_UP) return false;
-        if (outcome == TRY_AGAIN && !pause_before(move, &error, &tries)) return false;
+        if (outcome == TRY_AGAIN && !move_pause(&move->pauses, &error, &tries)) return false;
     }
     return true;
 }
@@ -495,7 +442,7 @@ static int move_pass(struct move_passes *passes, ndb_error_t *error)
     error->detail = "";
     ndb_scan_close(scan);
     move->count = 0;
-    if (more == 0) pauses_end(move);
+    if (more == 0) move_pauses_end(&move->pauses);
     if (more == 0) return 1;
     if (error->status == NDB_STATUS_TEMPORARY) return 0;
     tool_print_error(error);
@@ -546,11 +493,11 @@ static bool raise_numbers(struct move *move)
     for (uint32_t i = 0; move->seen.counts && i < move->source.info.columns; i++) {
         if (move->to[i] != move->seen.column) continue;
         while ((result = look_at_numbers(move, i, &error)) == 0)
-            if (!pause_before(move, &error, &move->tries)) return false;
+            if (!move_pause(&move->pauses, &error, &move->tries)) return false;
     }
     if (result != 1) return false;
     while ((result = raise_numbers_seen(move, &error)) == 0) {
-        if (pause_before(move, &error, &move->tries)) continue;
+        if (move_pause(&move->pauses, &error, &move->tries)) continue;
         number_seen_print(&move->seen, &error);
         break;
     }
@@ -561,7 +508,7 @@ static bool pause_before_pass(struct move_passes *passes, const ndb_error_t *err
 {
     struct move *move = passes->context;
 
-    return pause_before(move, error, &move->tries);
+    return move_pause(&move->pauses, error, &move->tries);
 }
 
 static bool move_rows(struct move *move)
@@ -604,7 +551,8 @@ static bool drop_source(struct settings *settings)
 static int move_data(void *context, int argc, char **argv)
 {
     struct settings *settings = context;
-    struct move move = {.settings = settings, .ndb = settings->tool.ndb};
+    struct move move = {
+        .settings = settings, .ndb = settings->tool.ndb, .pauses = settings->pauses};
     (void)argc;
     (void)argv;
     bool good = open_side(settings, settings->source, &move.source) &&
@@ -642,7 +590,7 @@ int main(int argc, char **argv)
         .options = options,
         .option = read_option,
         .run = move_data};
-    struct settings settings = {.delay_min_ms = 1000, .delay_max_ms = 60000};
+    struct settings settings = {.pauses = {.delay_min_ms = 1000, .delay_max_ms = 60000}};
 
     return tool_main(&program, &settings, argc, argv);
 }
