@@ -115,12 +115,14 @@ static int go_without(const struct mgmd_lock *lock, const char *directory, enum 
     }
     /* Where this server may not write it changes nothing, and needs no lock. */
     if (tried == NOT_OPENED && access(directory, W_OK) != 0) return 0;
-    bool gone = tried == NOT_OURS || rights || error == ELOOP || error == EISDIR || error == ENXIO;
-    if (!there && gone && !last) return 1;
+    /* Behind a link, say, another server's file may stand there by now. */
+    bool no_file = tried == NOT_OPENED && (error == ELOOP || error == EISDIR || error == ENXIO);
+    bool gone = no_file || (!there && (tried == NOT_OURS || rights));
+    if (gone && !last) return 1;
     (void)snprintf(why, size,
                    "%s cannot be locked: %s; nothing keeps a second server from these files",
                    lock->path, strerror(error));
-    return 0;
+    return no_file ? -1 : 0;
 }
 
 int mgmd_lock_take(struct mgmd_lock *lock, const char *directory, uint32_t node, char *why,

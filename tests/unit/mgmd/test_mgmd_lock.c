@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,6 +41,20 @@ int flock(int fd, int operation)
     }
     errno = flock_error;
     return flock_error != 0 ? -1 : (int)syscall(SYS_flock, fd, operation);
+}
+
+static bool to_go; /* What is in the way goes between the opening and the look at it, */
+static struct mgmd_lock *to_come; /* and this one comes in its place. */
+
+int lstat(const char *path, struct stat *status)
+{
+    if (to_go) {
+        to_go = false;
+        assert_int_equal(remove(path), 0);
+        if (to_come != NULL)
+            assert_int_equal(mgmd_lock_take(to_come, directory, 49, why, sizeof(why)), 0);
+    }
+    return fstatat(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
 }
 
 /* ---- */
@@ -239,6 +254,31 @@ static void what_is_in_the_way_stays(void **state)
     }
 }
 
+/* It has gone when it is looked at, and perhaps another server is there. */
+static void what_was_in_the_way_is_no_reason(void **state)
+{
+    struct mgmd_lock lock = {.fd = 0};
+    struct mgmd_lock other = {.fd = 0};
+    char name[TEMP_DIRECTORY_SIZE + 20];
+
+    (void)state;
+    (void)snprintf(name, sizeof(name), "%sndb_49_lock", directory);
+    for (uint32_t kind = 0; kind < 6; kind++) {
+        if (kind % 3 == 0) assert_int_equal(mkdir(name, 0700), 0);
+        if (kind % 3 == 1) assert_int_equal(symlink("target", name), 0);
+        if (kind % 3 == 2) temp_file_make(name, "precious");
+        to_come = kind < 3 ? NULL : &other;
+        to_go = true;
+        /* A file that is somebody else's is refused at once when there is one again. */
+        assert_int_equal(take(&lock, 49), kind < 3 ? 0 : -1);
+        assert_false(to_go);
+        if (kind == 3 || kind == 4) assert_non_null(strstr(why, "is in use by another"));
+        mgmd_lock_free(&lock);
+        assert_int_equal(is_there(&lock), kind >= 3);
+        mgmd_lock_free(&other);
+    }
+}
+
 /* Another user's server may run. Root opens any file, so this is tried without its rights. */
 static void a_file_of_another_user_is_refused(void **state)
 {
@@ -277,6 +317,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_has_none_takes_none_away, setup, teardown),
         cmocka_unit_test_setup_teardown(a_killed_server_is_not_named, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_in_the_way_stays, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_was_in_the_way_is_no_reason, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_of_another_user_is_refused, setup, teardown)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
