@@ -494,13 +494,15 @@ static bool raise_numbers(struct move *move)
         if (move->to[i] != move->seen.column) continue;
         while ((result = look_at_numbers(move, i, &error)) == 0)
             if (!move_pause(&move->pauses, &error, &move->tries)) return false;
+        move_pauses_end(&move->pauses);
     }
     if (result != 1) return false;
     while ((result = raise_numbers_seen(move, &error)) == 0) {
         if (move_pause(&move->pauses, &error, &move->tries)) continue;
         number_seen_print(&move->seen, &error);
-        break;
+        return false;
     }
+    move_pauses_end(&move->pauses);
     return result == 1;
 }
 
