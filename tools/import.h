@@ -83,9 +83,11 @@ struct import_totals {
     double seconds;
 };
 
+/* What the options have not set of the format comes from the type of this file. */
+void import_complete_format(struct import_settings *import, const char *path);
+
 /* Loads one file into `table_name` ("database/table"), with the state file of `state_name`. TOOL_OK
-   when every row is in the table; else why not is on standard error. Totals are filled in any case.
- */
+ * when every row is in the table; else why not is on standard error. Totals are filled in any case. */
 int import_load(struct import_settings *settings, const char *path, const char *table_name,
                 const char *state_name, const char *rejects_path, struct import_totals *totals);
 

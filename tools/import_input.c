@@ -21,9 +21,11 @@ bool import_input_open(struct import_input *input, const char *path)
     if (strcmp(path, "-") != 0) input->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (input->fd < 0) return false;
     if (input->fd != STDIN_FILENO) (void)fcntl(input->fd, F_SETFL, O_RDONLY);
-    if (fstat(input->fd, &status) != 0 || S_ISDIR(status.st_mode)) {
-        if (S_ISDIR(status.st_mode)) errno = EISDIR;
+    bool known = fstat(input->fd, &status) == 0;
+    if (!known || S_ISDIR(status.st_mode)) {
+        int error = known ? EISDIR : errno;
         import_input_close(input);
+        errno = error;
         return false;
     }
     if (S_ISREG(status.st_mode)) input->bytes_total = (uint64_t)status.st_size;

@@ -275,11 +275,15 @@ int import_load(struct import_settings *settings, const char *path, const char *
     struct load *load = calloc(1, sizeof(*load));
 
     *totals = (struct import_totals){0};
-    if (load == NULL) return TOOL_FAILED;
+    if (load == NULL) {
+        (void)fprintf(stderr, "%s: out of memory\n", path);
+        return TOOL_FAILED;
+    }
     *load = (struct load){.settings = settings,
                           .path = path,
                           .rejects.path = rejects_path,
                           .format = settings->format,
+                          .state.lock = -1,
                           .commits.life = ndb_connection_lives(settings->tool.connection),
                           .start_ms = import_now_ms()};
     load->bar = isatty(STDERR_FILENO) == 1;
@@ -293,8 +297,6 @@ int import_load(struct import_settings *settings, const char *path, const char *
         load->totals.complete = load->totals.on_disk = true;
     else if (load->totals.began)
         run_and_tell(load, state_name);
-    else if (settings->rejects == NULL) /* This file's alone. */
-        import_reject_pipe_end(rejects_path);
     /* What could not be written is tried once more, and has been told. */
     if (!import_reject_file_end(&load->rejects) && !load->rejects_lost) import_rejects_failed(load);
     load->totals.rejects_lost = load->rejects_lost;

@@ -1,11 +1,39 @@
-/* import_prepare.c -- what a load needs before its first row: the table, a record of the file's
- * columns, the file, slots. */
+/* import_prepare.c -- what a load needs before its first row: the format, the table, a record of
+ * the file's columns, the file, slots. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/import_load.h"
+
+void import_complete_format(struct import_settings *import, const char *path)
+{
+    struct csv_format *format = &import->format;
+    const char *dot = strrchr(path, '.');
+    bool csv = import->input_type != NULL ? strcmp(import->input_type, "csv") == 0
+                                          : dot != NULL && strcmp(dot, ".csv") == 0;
+
+    if (!import->field_end_set) {
+        format->field_end[0] = csv ? ',' : '\t';
+        format->field_end_size = 1;
+    }
+    if (!import->line_end_set) {
+        format->line_end[0] = '\n';
+        format->line_end_size = 1;
+    }
+    format->cr_optional = csv && !import->line_end_set;
+    if (!import->quote_set) format->quote = csv ? '"' : '\0';
+    if (!import->escape_set) format->escape = '\\';
+    csv_format_prepare(format);
+}
+
+/* For `return`: false. */
+static bool out_of_memory(const struct load *load)
+{
+    (void)fprintf(stderr, "%s: out of memory\n", load->path);
+    return false;
+}
 
 static bool make_slots(struct load *load)
 {
@@ -75,7 +103,7 @@ static bool choose_columns(struct load *load)
         return true;
     }
     char *list = strdup(load->settings->columns);
-    if (list == NULL) return false;
+    if (list == NULL) return out_of_memory(load);
     for (char *name = strtok_r(list, ", ", &rest); name != NULL && ok;
          name = strtok_r(NULL, ", ", &rest))
         ok = add_column(load, name);
@@ -95,7 +123,7 @@ static bool make_record(struct load *load)
     uint32_t offset = (load->column_count + 1 + 7) / 8;
     uint32_t count = 0;
 
-    if (fields == NULL) return false;
+    if (fields == NULL) return out_of_memory(load);
     for (uint32_t i = 0; i <= load->column_count; i++) {
         struct ndb_column_info column;
         uint32_t id = i < load->column_count ? load->columns[i] : load->number_column;
@@ -128,9 +156,5 @@ bool import_prepare(struct load *load, const char *table_name)
         (void)fprintf(stderr, "%s: %s\n", load->path, strerror(errno));
         return false;
     }
-    if (!make_slots(load)) {
-        (void)fprintf(stderr, "%s: out of memory\n", load->path);
-        return false;
-    }
-    return true;
+    return make_slots(load) || out_of_memory(load);
 }

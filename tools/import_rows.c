@@ -75,6 +75,7 @@ bool import_can_repeat(const struct load *load)
     return load->state.ends != NULL && !load->settings->missing_ai;
 }
 
+/* Those that make a client read the table anew (api_error_is_stale()), and that it is gone. */
 bool import_is_of_table(int32_t code)
 {
     return code == ERR_SCHEMA_VERSION || code == ERR_TABLE_DROPPING_TC ||

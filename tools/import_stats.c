@@ -48,6 +48,23 @@ static enum kind kind_of(FILE *file)
     return row ? STATISTICS : OF_OTHERS;
 }
 
+/* The last line may have no end: the disk was full. What goes on behind it would be part of it. */
+static bool cut_last_line(FILE *file)
+{
+    char text[4096]; /* No line is longer. */
+    int fd = fileno(file);
+    struct stat status;
+
+    if (fstat(fd, &status) != 0) return false;
+    off_t from = status.st_size > (off_t)sizeof(text) ? status.st_size - (off_t)sizeof(text) : 0;
+    ssize_t size = pread(fd, text, sizeof(text), from);
+    if (size < 0) return false;
+    ssize_t keep = size;
+    while (keep > 0 && text[keep - 1] != '\n')
+        keep--;
+    return keep == size || ftruncate(fd, from + keep) == 0;
+}
+
 /* To append to it. NULL: errno tells why; EBADMSG: it is somebody else's, and is not replaced. */
 static FILE *open_statistics(const char *path, bool anew)
 {
@@ -56,7 +73,8 @@ static FILE *open_statistics(const char *path, bool anew)
     if (file == NULL) return NULL;
     errno = EBADMSG;
     enum kind kind = kind_of(file);
-    if (kind != OF_OTHERS && ((!anew && kind != CUT) || ftruncate(fileno(file), 0) == 0) &&
+    bool from_start = anew || kind == CUT;
+    if (kind != OF_OTHERS && (from_start ? ftruncate(fileno(file), 0) == 0 : cut_last_line(file)) &&
         fseek(file, 0, SEEK_END) == 0) {
         if (ftell(file) == 0) (void)fputs(TITLES, file);
         return file;

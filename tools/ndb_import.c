@@ -413,38 +413,34 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* What the options have not set comes from the type. */
-static void complete_format(struct import_settings *import, const char *path)
-{
-    struct csv_format *format = &import->format;
-    const char *dot = strrchr(path, '.');
-    bool csv = import->input_type != NULL ? strcmp(import->input_type, "csv") == 0
-                                          : dot != NULL && strcmp(dot, ".csv") == 0;
-
-    if (!import->field_end_set) {
-        format->field_end[0] = csv ? ',' : '\t';
-        format->field_end_size = 1;
-    }
-    if (!import->line_end_set) {
-        format->line_end[0] = '\n';
-        format->line_end_size = 1;
-    }
-    format->cr_optional = csv && !import->line_end_set;
-    if (!import->quote_set) format->quote = csv ? '"' : '\0';
-    if (!import->escape_set) format->escape = '\\';
-    csv_format_prepare(format);
-}
+/* What has become of a file. */
+struct file_end {
+    bool began;
+    struct import_state_kept state;
+};
 
 /* What has become of all files. */
 struct all_files {
     cJSON *list;
-    bool began;    /* One of them at least. */
-    bool complete; /* Those so far. */
-    struct import_state_kept *states;
+    bool complete;         /* Those so far. */
+    struct file_end *ends; /* By the arguments' numbers. */
 };
 
+/* Where the rows of a file go that are rejected. */
+static void reject_path(const struct import_settings *import, const char *path, char *rejects,
+                        size_t size)
+{
+    char name[200];
+
+    kept_name(import, path, name, sizeof(name));
+    if (import->rejects != NULL)
+        (void)snprintf(rejects, size, "%s", import->rejects);
+    else
+        (void)snprintf(rejects, size, "%s/%s.rej", import->state_dir, name);
+}
+
 static int import_file(struct import_settings *import, const char *database, const char *path,
-                       struct all_files *all, struct import_state_kept *state)
+                       struct all_files *all, struct file_end *end)
 {
     char table[200];
     char name[200]; /* The state's: several files may go into one table at the same time. */
@@ -456,22 +452,19 @@ static int import_file(struct import_settings *import, const char *database, con
     kept_name(import, path, name, sizeof(name));
     (void)snprintf(table, sizeof(table), "%s", import->table != NULL ? import->table : name);
     (void)snprintf(table_name, sizeof(table_name), "%s/%s", database, table);
-    (void)snprintf(rejects, sizeof(rejects), "%s/%s.rej", import->state_dir, name);
-    complete_format(import, path);
+    reject_path(import, path, rejects, sizeof(rejects));
+    import_complete_format(import, path);
     const char *options_null = import->null_text;
     if (import->null_text == NULL && import->format.escape == '\0') import->null_text = "NULL";
-    int code = import_load(import, path, table_name, name,
-                           import->rejects != NULL ? import->rejects : rejects, &totals);
+    int code = import_load(import, path, table_name, name, rejects, &totals);
     if (import->tool.format == TOOL_JSON)
         import_totals_add(all->list, database, table, path, &totals);
     else if (totals.began && !totals.interrupted)
         import_totals_print(database, table, &totals);
     if (!totals.complete) all->complete = false;
-    all->began |= totals.began;
-    *state = totals.state;
+    *end = (struct file_end){.began = totals.began, .state = totals.state};
     if (totals.rejected > 0 && !totals.rejects_lost)
-        (void)fprintf(stderr, "Rejected rows are in %s\n",
-                      import->rejects != NULL ? import->rejects : rejects);
+        (void)fprintf(stderr, "Rejected rows are in %s\n", rejects);
     import->format = options_format;
     import->null_text = options_null;
     return code;
@@ -499,7 +492,7 @@ static int import_each(struct import_settings *import, int argc, char **argv, in
             tell_not_begun(import, argv[i]);
             break;
         }
-        if (import_file(import, argv[database], argv[i], all, &all->states[i]) == TOOL_OK) continue;
+        if (import_file(import, argv[database], argv[i], all, &all->ends[i]) == TOOL_OK) continue;
         code = TOOL_FAILED;
         if (!import->keep_going || import_interrupted() != 0) break;
     }
@@ -508,25 +501,39 @@ static int import_each(struct import_settings *import, int argc, char **argv, in
     return code;
 }
 
+/* Who reads the rejected rows of a file that was not begun would wait for ever. `ends` NULL: none
+ * was begun. */
+static void end_reject_pipes(const struct import_settings *import, int argc, char **argv,
+                             int database, const struct file_end *ends)
+{
+    char rejects[PATH_SIZE];
+
+    for (int i = database + 1; i < argc; i++) {
+        if (ends != NULL && ends[i].began) continue;
+        reject_path(import, argv[i], rejects, sizeof(rejects));
+        import_reject_pipe_end(rejects);
+    }
+}
+
 static int import_files(struct import_settings *import, int argc, char **argv, int database)
 {
     struct all_files all = {.list = cJSON_CreateArray(),
                             .complete = true,
-                            .states = calloc((size_t)argc, sizeof(*all.states))};
+                            .ends = calloc((size_t)argc, sizeof(*all.ends))};
     int code = TOOL_FAILED;
 
-    if (all.states == NULL)
+    if (all.ends == NULL)
         (void)fprintf(stderr, "ndb_import: out of memory\n");
     else
         code = import_each(import, argc, argv, database, &all);
-    bool over = all.states != NULL && all.complete && !import->keep_state;
+    bool over = all.ends != NULL && all.complete && !import->keep_state;
     for (int i = database + 1; over && i < argc; i++) {
         char name[200];
         base_name(argv[i], name, sizeof(name));
-        import_state_remove(import->state_dir, name, &all.states[i]);
+        import_state_remove(import->state_dir, name, &all.ends[i].state);
     }
-    if (!all.began && import->rejects != NULL) import_reject_pipe_end(import->rejects);
-    free(all.states);
+    end_reject_pipes(import, argc, argv, database, all.ends);
+    free(all.ends);
     tool_json_end(&import->tool, all.list);
     return code;
 }
@@ -571,7 +578,7 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN); /* Who does not read on is an error of that stream. */
     if ((!import->keep_going && !files_are_there(argc, argv, settings.first + 1)) ||
         !tool_connect(&import->tool)) {
-        if (import->rejects != NULL) import_reject_pipe_end(import->rejects);
+        end_reject_pipes(import, argc, argv, settings.first, NULL);
         return tool_close(&import->tool, TOOL_FAILED);
     }
     import_interrupts_begin(); /* Before, there is nothing to be put in order. */

@@ -293,6 +293,12 @@ has_rows big 0
 import 1 --continue test "$BOX/state/small.csv" "$BOX/state/big.csv"
 has_rows big 1
 rm -f "$BOX"/state/*
+printf '1,"x",1\n2,"y",z\n' >"$BOX/state/big.csv"
+printf '1,"x",1\n' >"$BOX/state/nothing.csv"
+want 0 "$BIN/ndb_delete_all" -d test big
+import 1 --continue --resume test "$BOX/state/nothing.csv" "$BOX/state/big.csv"
+[ -s "$BOX/state/big.map" ] || fail "behind a file that is not begun there is no state: $(cat "$BOX/err")"
+rm -f "$BOX"/state/*
 want 2 "$BIN/ndb_import" --rejects="$BOX/small.rej" test "$BOX/small.csv"
 want_text err 'rejects is the number of rows that may be rejected.*--rejects-file names the file'
 
@@ -366,6 +372,10 @@ want 0 "$BIN/ndb_delete_all" -d test small
 import 1 --stats test "$BOX/small.csv"
 want_text err 'row 2 is the last one that is done; --resume goes on there$'
 grep -q '^1	2	rows-per-second' "$BOX/state/small.stt" || fail "statistics behind a full disk: $(cat "$BOX/state/small.stt")"
+truncate -s -7 "$BOX/state/small.stt" # The disk was full within a line.
+import 1 --stats --resume test "$BOX/small.csv"
+[ "$(grep -cv '^[^	]*\(	[^	]*\)\{9\}$' "$BOX/state/small.stt")" = 0 ] || fail "statistics behind a line that was cut: $(cat "$BOX/state/small.stt")"
+grep -q '^2	1	row-microseconds' "$BOX/state/small.stt" || fail "statistics of the run behind a line that was cut: $(cat "$BOX/state/small.stt")"
 rm -f "$BOX"/state/*
 want 0 "$BIN/ndb_delete_all" -d test small
 printf 'none,"x",1\n' >"$BOX/small_2.csv"
@@ -381,6 +391,16 @@ cat "$BOX/unread" >"$BOX/read" &
 reader=$!
 want 1 "$BIN/ndb_import" --rejects=9 --state-dir="$BOX/state" --rejects-file="$BOX/unread" --table=nothing test "$BOX/small_2.csv"
 wait $reader || fail "an import that is not begun leaves the reader of its pipe alone"
+mkfifo "$BOX/state/big.rej" # Of a file behind one that fails, and where there is no cluster.
+cat "$BOX/state/big.rej" >"$BOX/read" &
+reader=$!
+import 1 test "$BOX/small_2.csv" "$BOX/big.csv"
+wait $reader || fail "an import that is not begun leaves the reader of its file's pipe alone"
+cat "$BOX/state/big.rej" >"$BOX/read" &
+reader=$!
+import 1 --ndb-connectstring=127.0.0.1:1 --connect-retries=0 test "$BOX/big.csv"
+wait $reader || fail "an import without a cluster leaves the reader of its file's pipe alone"
+rm "$BOX/state/big.rej"
 (for n in $(seq 5000); do printf 'none,"x",%d\n' "$n"; done) >"$BOX/small_3.csv"
 head -c 1 "$BOX/unread" >/dev/null & # A reader that goes.
 reader=$!
