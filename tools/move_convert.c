@@ -1,13 +1,15 @@
 /* move_convert.c -- which columns ndb_move_data may copy into which, and how. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Text goes as bytes, everything else as the text of its value. What is parsed may be rounded, so
- * the text of what has come out must be the value that went in: it arrives whole, or the error says
- * why it cannot.
+ * Text goes as bytes, FLOAT and DOUBLE as the number they are, everything else as the text of its
+ * value. What is parsed may be rounded, so the text of what has come out must be the value that went
+ * in: it arrives whole, or the error says why it cannot.
  */
 #include "tools/move_convert.h"
 #include "values/errors.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 enum family {
@@ -152,16 +154,26 @@ static int move_bytes(const struct ndb_column_info *from, const struct ndb_colum
     return 0;
 }
 
-/* A double that is a float has the same value there, though not the same text. */
-static bool is_float(const struct ndb_column_info *from, const void *value, const uint8_t *out)
+/* Between FLOAT and DOUBLE the number counts, not its text: 0.1 is not the same in both. */
+static int move_float(const struct ndb_column_info *from, const void *value, uint8_t *out,
+                      uint32_t *out_size)
 {
     double whole;
     float half;
 
-    if (from->type != NDB_DOUBLE) return false;
+    if (from->type == NDB_FLOAT) {
+        memcpy(&half, value, sizeof(half));
+        whole = (double)half;
+        memcpy(out, &whole, sizeof(whole));
+        *out_size = sizeof(whole);
+        return 0;
+    }
     memcpy(&whole, value, sizeof(whole));
-    memcpy(&half, out, sizeof(half));
-    return memcmp(&(double){(double)half}, &whole, sizeof(whole)) == 0;
+    if (fabs(whole) > (double)FLT_MAX && isfinite(whole)) return ERR_VALUE_OUT_OF_RANGE;
+    half = (float)whole;
+    memcpy(out, &half, sizeof(half));
+    *out_size = sizeof(half);
+    return memcmp(&(double){(double)half}, &whole, sizeof(whole)) == 0 ? 0 : ERR_VALUE_OUT_OF_RANGE;
 }
 
 /* Has the target's value the same text as the source's? */
@@ -192,6 +204,9 @@ int move_value(const struct ndb_table *from_table, const struct ndb_column_info 
     } else if (family == FAMILY_TEXT || family == FAMILY_BINARY) {
         int code = move_bytes(from, to, value, size, out, out_size);
         if (code != 0) return code;
+    } else if (family == FAMILY_FLOAT) {
+        int code = move_float(from, value, out, out_size);
+        if (code != 0) return code;
     } else {
         int length =
             ndb_value_print(from_table, from->id, value, size, 0, room->text, room->text_size);
@@ -199,8 +214,7 @@ int move_value(const struct ndb_table *from_table, const struct ndb_column_info 
         int code = ndb_value_parse(to_table, to->id, room->text, (uint32_t)length, out,
                                    to->size + 1, out_size);
         if (code != 0) return code;
-        if (!is_float(from, value, out) &&
-            !comes_back(from_table, from, value, size, to_table, to->id, out, *out_size, room))
+        if (!comes_back(from_table, from, value, size, to_table, to->id, out, *out_size, room))
             return ERR_VALUE_OUT_OF_RANGE;
     }
     return ndb_value_check(to_table, to->id, out, *out_size);
