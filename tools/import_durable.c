@@ -197,6 +197,18 @@ static bool trim_former_rejects(struct load *load)
     return true;
 }
 
+/* Who goes on by --ignore-lines decides of all rows behind them anew: what the run before has
+ * rejected of those may be in the table when this one ends. */
+static bool leave_others(struct load *load)
+{
+    uint64_t before = load->settings->ignore_lines;
+
+    if (import_can_repeat(load) || before == 0) return true;
+    if (import_reject_file_trim(&load->rejects, before)) return true;
+    import_rejects_failed(load);
+    return false;
+}
+
 /* Goes on where the state says. False: the reason is printed. */
 bool import_begin_state(struct load *load, const char *table_name, const char *state_name)
 {
@@ -206,7 +218,7 @@ bool import_begin_state(struct load *load, const char *table_name, const char *s
 
     if (!load->input.regular) { /* A pipe cannot be read again. */
         state->run = 1;
-        if (!settings->resume) return import_rejects_begin(load);
+        if (!settings->resume) return import_rejects_begin(load) && leave_others(load);
         (void)fprintf(stderr, "%s: --resume needs a file\n", load->path);
         return false;
     }
@@ -217,7 +229,8 @@ bool import_begin_state(struct load *load, const char *table_name, const char *s
                                .fd = load->input.fd,
                                .table_id = info.table_id,
                                .table_major = info.version_major,
-                               .options = options_of(load)};
+                               .options = options_of(load),
+                               .left_out = settings->missing_ai ? settings->ignore_lines : 0};
     if (ndb_cluster_identity(settings->tool.ndb, &what.cluster, 0) != 0) {
         (void)fprintf(stderr, "%s: which cluster this is: ", load->path);
         tool_print_error(ndb_error(settings->tool.ndb));
@@ -231,7 +244,9 @@ bool import_begin_state(struct load *load, const char *table_name, const char *s
     load->totals.rejected_before = state->durable.rejected;
     load->number = state->durable.mark;
     load->seen.greatest = state->durable.greatest;
-    if (!import_rejects_begin(load) || (state->run > 1 && !trim_former_rejects(load))) return false;
+    if (!import_rejects_begin(load) ||
+        (state->run > 1 ? !trim_former_rejects(load) : !leave_others(load)))
+        return false;
     if (state->complete) return true;
     if (!import_input_seek(&load->input, state->durable.end_pos)) {
         (void)fprintf(stderr, "%s: %s\n", load->path, strerror(errno));
@@ -253,7 +268,8 @@ static bool keep_rejects(struct load *load)
     if (load->rejects_lost) return false;
     FILE *file = load->rejects.file;
     if (file == NULL) return true;
-    if (fflush(file) == 0 && (fdatasync(fileno(file)) == 0 || errno == EINVAL))
+    bool there = !load->rejects_begun || import_reject_file_is_there(&load->rejects);
+    if (there && fflush(file) == 0 && (fdatasync(fileno(file)) == 0 || errno == EINVAL))
         return true; /* EINVAL: it is no file that could be synced. */
     import_rejects_failed(load);
     return false;
@@ -311,7 +327,7 @@ static void tell_rest(const struct load *load)
     (void)fprintf(stderr, "row %" PRIu64 " is the last one that is done; ", mark);
     if (!load->settings->missing_ai)
         (void)fprintf(stderr, "--resume goes on there\n");
-    else if (mark == load->number)
+    else if (mark >= load->number)
         (void)fprintf(stderr, "--ignore-lines=%" PRIu64 " goes on there\n", mark);
     else
         (void)fprintf(stderr,

@@ -157,6 +157,19 @@ void import_reject_pipe_end(const char *path)
     if (fd >= 0) (void)close(fd);
 }
 
+bool import_reject_file_is_there(struct import_reject_file *file)
+{
+    struct stat status;
+
+    file->failed[0] = '\0';
+    if (fstat(fileno(file->file), &status) != 0) return false;
+    if (!S_ISREG(status.st_mode) || standard_stream(&status) >= 0 || path_in_proc(file->path))
+        return true;
+    if (import_is_at(fileno(file->file), file->path)) return true;
+    errno = ESTALE;
+    return false;
+}
+
 /* The rows that the load had in a file that somebody has removed are gone with it. */
 static void leave_removed(struct import_reject_file *file)
 {

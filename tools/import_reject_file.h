@@ -25,12 +25,14 @@ struct import_reject_file {
 /* All return false when they have failed: errno tells why, EWOULDBLOCK that another import writes
    to the file, EEXIST that it has rows of another one, which has made it since the load began,
    EBADMSG that it is none of rejected rows, and would lose what it has, ENXIO that nobody reads the
-   pipe. */
+   pipe, ESTALE that somebody has removed or replaced it, with the rows it had. */
 
 /* Opens and locks the file that is there, if it may be written to; opens a pipe. */
 bool import_reject_file_begin(struct import_reject_file *file);
 /* To append to it; a file that is not there is made. */
 bool import_reject_file_open(struct import_reject_file *file);
+/* Is what was opened still what the path leads to? */
+bool import_reject_file_is_there(struct import_reject_file *file);
 /* Removes what was rejected behind the mark: it will be again. False: the file is as it was. */
 bool import_reject_file_trim(struct import_reject_file *file, uint64_t mark);
 /* Whoever reads a pipe of this path, to which nothing will be written, sees the end of it. */

@@ -40,6 +40,8 @@ void import_rejects_failed(struct load *load)
     if (itself && errno == EWOULDBLOCK) why = "another ndb_import writes to it";
     if (itself && errno == EEXIST)
         why = "another program has written to it since this import began";
+    if (itself && errno == ESTALE)
+        why = "it was removed or replaced since this import began, and the rejected rows with it";
     if (itself && errno == EBADMSG)
         why = "it is no file of rejected rows (see --rejects-file and --state-dir)";
     if (itself && errno == ENXIO)

@@ -328,11 +328,21 @@ void import_state_rewind(struct import_state *state, uint64_t number)
 /* ---- Saving ---- */
 
 /* The whole file; 0: the input cannot be read, errno tells. */
+/* Rows up to it need not be done again. */
+static uint64_t mark_of(const struct import_state *state)
+{
+    uint64_t mark = state->durable.mark;
+
+    return mark < state->what.left_out ? state->what.left_out : mark;
+}
+
 static size_t make_text(const struct import_state *state, uint64_t limit, char *text)
 {
     const struct import_point *point = &state->durable;
+    uint64_t mark = mark_of(state);
     uint32_t tail = 0;
 
+    if (limit < mark) limit = mark;
     if (!tail_checksum(&state->what, point->end_pos, &tail)) return 0;
     int size = snprintf(
         text, TEXT_MAX,
@@ -345,12 +355,11 @@ static size_t make_text(const struct import_state *state, uint64_t limit, char *
                "tail\t%" PRIu32 "\n"
                "options\t%" PRIu32 "\n"
                "epoch\t%016" PRIx64 "\n",
-        state->run, point->mark, point->inserted, point->end_pos, state->what.file_bytes,
-        point->rejected,
+        state->run, mark, point->inserted, point->end_pos, state->what.file_bytes, point->rejected,
         !state->complete ? "done"
         : state->memory  ? "memory"
                          : "complete",
-        state->run, point->mark, limit, point->end_pos, point->greatest, state->what.table_id,
+        state->run, mark, limit, point->end_pos, point->greatest, state->what.table_id,
         state->what.table_major, state->what.cluster, tail, state->what.options, point->epoch);
     size += snprintf(text + size, TEXT_MAX - (size_t)size, "check\t%" PRIu32 "\n",
                      import_checksum(text, (size_t)size));
@@ -432,7 +441,7 @@ bool import_state_save(struct import_state *state, uint64_t limit, uint64_t now_
     state->lock = fd;
     state->limit = limit;
     state->saved_ms = now_ms;
-    state->saved_mark = state->durable.mark;
+    state->saved_mark = mark_of(state);
     return true;
 }
 

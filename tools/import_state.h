@@ -37,6 +37,9 @@ struct import_what {
     /* Checksum of the options that say which row a text is, and which rows are left out: with other
        ones the same place in the file is another row, or another number of rows. */
     uint32_t options;
+    /* Rows that are left out by a run which --resume does not go on with: whoever goes on by
+       --ignore-lines leaves them out, too. */
+    uint64_t left_out;
 };
 
 /* All rows up to the mark are done. */

@@ -523,6 +523,49 @@ import 1 -m --rejects-file="$BOX/tiny.rej" --table=tiny test <(seq 9) # The numb
 want_text err ': row 1 is the last one that was read; --ignore-lines=1 goes on behind it$'
 [ "$(cut -f 1,2,4 "$BOX/tiny.rej")" = $'1\t4314\t1' ] || fail "the row without a number has no name: $(cat "$BOX/tiny.rej")"
 
+printf '"a",1\n"b",2\n"c",3\n"d",4\n' >"$BOX/rest.csv" # What is left out is done, and what is behind it is decided anew.
+for input in "$BOX/rest.csv" "$BOX/rest"; do
+    [ -e "$input" ] || mkfifo "$input"
+    [ -p "$input" ] && { cat "$BOX/rest.csv" >"$input" & }
+    printf '1\t4313\ttext\trow in front\n4\t4009\ttext\trow behind\n' >"$BOX/rest.rej"
+    import 0 -m --ignore-lines=2 --input-type=csv --table=numbered --rejects-file="$BOX/rest.rej" test "$input"
+    [ "$(cut -f 1 "$BOX/rest.rej")" = 1 ] || fail "rows that are in the table are rejected: $(cat "$BOX/rest.rej")"
+done
+sed -n 2,25001p "$BOX/big.csv" | cut -d, -f 2,3 >"$BOX/left.csv"
+for _ in $(seq 20); do # Until one is killed before its end.
+    "$BIN/ndb_import" --state-dir="$BOX/state" --table=numbered -m --ignore-lines=9999 --opbatch=1 --db-workers=1 test "$BOX/left.csv" >"$BOX/out" 2>"$BOX/err" &
+    importer=$!
+    PIDS+=("$importer")
+    until [ -s "$BOX/state/left.map" ]; do kill -0 "$importer" 2>/dev/null || break; done
+    kill -9 "$importer"
+    wait "$importer"
+    [ $? = 137 ] && [ -s "$BOX/state/left.map" ] && break
+done
+[ "$(sed -n 2p "$BOX/state/left.map" | cut -f 3)" -ge 9999 ] || fail "rows that were left out would come twice: $(cat "$BOX/state/left.map")"
+rm "$BOX/state/left.map"
+
+say "the reject file is taken away while it is written to"
+mkfifo "$BOX/taken"
+for way in rm mv replace; do
+    echo 'a line of somebody else' >"$BOX/other"
+    "$BIN/ndb_import" --state-dir="$BOX/state" --rejects=9 --rejects-file="$BOX/taken.rej" --input-type=csv --table=small test "$BOX/taken" >"$BOX/out" 2>"$BOX/err" &
+    importer=$!
+    PIDS+=("$importer")
+    exec 8>"$BOX/taken"
+    printf 'none,"x",1\n' >&8
+    until grep -q 'row 1 rejected' "$BOX/err"; do kill -0 "$importer" || die "$(cat "$BOX/err")"; done
+    case $way in
+    rm) rm "$BOX/taken.rej" ;;
+    mv) mv "$BOX/taken.rej" "$BOX/taken.1" ;;
+    replace) mv "$BOX/other" "$BOX/taken.rej" ;;
+    esac
+    exec 8>&-
+    wait "$importer" && fail "rejected rows that are gone: $(cat "$BOX/err")"
+    want_text err 'taken\.rej: it was removed or replaced since this import began, and the rejected rows with it\. Rejected rows cannot be kept'
+    grep -q 'Rejected rows are in' "$BOX/err" && fail "rejected rows are where none are: $(cat "$BOX/err")"
+done
+[ "$(cat "$BOX/taken.rej")" = 'a line of somebody else' ] || fail "a file that has taken the place of the reject file: $(cat "$BOX/taken.rej")"
+
 say "interrupted: a line says what is in the table and how to go on"
 interrupt() { # SIGNAL CODE: the importer ends with it.
     kill "-$1" "$importer"
