@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "config/config.h"
 #include "kernel/base/bitmask.h"
@@ -74,6 +75,9 @@ bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool who
 
 /* ---- mgmd_files.c ---- */
 
+/* To read. Nobody is waited for: what is no file (EINVAL: a pipe, say) is not opened. NULL with
+ * errno. */
+FILE *mgmd_open_file(const char *path);
 /* A whole file, malloc'ed. NULL with errno. */
 uint8_t *mgmd_read_file(const char *path, size_t *size);
 /* Writes a file so that its name never stands for half of it, or removes one; it is so after a

@@ -6,14 +6,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "mgmd/mgmd.h"
 #include "mgmd/mgmd_config.h"
 
+FILE *mgmd_open_file(const char *path)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0) return NULL;
+    bool good = fstat(fd, &status) == 0;
+    if (good && !S_ISREG(status.st_mode)) {
+        errno = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+        good = false;
+    }
+    FILE *in = good ? fdopen(fd, "r") : NULL;
+    int why = errno;
+    if (in == NULL) (void)close(fd);
+    errno = why;
+    return in;
+}
+
 uint8_t *mgmd_read_file(const char *path, size_t *size)
 {
-    FILE *in = fopen(path, "rb");
+    FILE *in = mgmd_open_file(path);
     uint8_t *bytes = in == NULL ? NULL : malloc(CONFIG_ENCODED_MAX);
 
     *size = 0;
@@ -57,7 +76,8 @@ int mgmd_write_file(const char *path, const void *bytes, size_t size)
     const char *at = bytes;
 
     (void)snprintf(beside, sizeof(beside), "%s.tmp", path);
-    int out = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+    (void)unlink(beside); /* A killed server's; or a link, whose target stays. */
+    int out = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
     if (out < 0) return -1;
     while (size > 0) {
         ssize_t n = write(out, at, size);
@@ -100,7 +120,7 @@ void mgmd_ports_load(struct mgmd *mgmd)
 
     if (mgmd->fresh) return;
     ports_path(mgmd, path, sizeof(path));
-    FILE *in = fopen(path, "r");
+    FILE *in = mgmd_open_file(path);
     if (in == NULL) return;
     while (fscanf(in, "%u %u", &node, &port) == 2) {
         if (node >= 1 && node <= CONFIG_DATA_NODES_MAX && port <= 65535) {

@@ -133,7 +133,7 @@ bool mgmd_identity_fresh(const struct mgmd *mgmd, const struct cluster_config *c
     uint64_t id = 0;
 
     mark_path(mgmd, path, sizeof(path));
-    FILE *in = fopen(path, "r");
+    FILE *in = mgmd_open_file(path);
     if (in == NULL) return false;
     if (fscanf(in, "%" SCNu64, &id) != 1) id = 0;
     (void)fclose(in);

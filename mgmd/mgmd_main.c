@@ -170,11 +170,11 @@ static int write_pid(const struct mgmd *mgmd)
 {
     char path[1200];
     char why[1400];
+    char text[24];
 
     pid_path(mgmd, path, sizeof(path));
-    FILE *out = fopen(path, "w");
-    if (out != NULL) (void)fprintf(out, "%ld\n", (long)getpid());
-    if (out != NULL && fclose(out) == 0) return 0;
+    int length = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
+    if (mgmd_write_file(path, text, (size_t)length) == 0) return 0;
     (void)snprintf(why, sizeof(why), "%s cannot be written: %s", path, strerror(errno));
     (void)fprintf(stderr, "ndb_mgmd: %s\n", why);
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR, "The server stops: %s", why);
@@ -291,7 +291,15 @@ static void detach(const struct mgmd *mgmd, int report)
 
     out_path(mgmd, path, sizeof(path));
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int out = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    /* A pipe that nobody reads is not waited for. */
+    int out = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0640);
+    if (out < 0)
+        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
+                           "%s cannot be opened: %s; what the server says on standard output and "
+                           "error is lost",
+                           path, strerror(errno));
+    else
+        (void)fcntl(out, F_SETFL, O_WRONLY | O_APPEND);
     (void)dup2(null, 0);
     (void)dup2(out >= 0 ? out : null, 1);
     (void)dup2(out >= 0 ? out : null, 2);

@@ -103,10 +103,44 @@ done
 [ "$(all_of "$DIR")" = "$before" ] || fail "files have changed: $before; now $(all_of "$DIR")"
 
 say "a process id that cannot be written is told"
-ln -sf /dev/full "$DIR/ndb_49.pid"
+rm -f "$DIR/ndb_49.pid"
+mkdir "$DIR/ndb_49.pid"
 want 1 "$MGMD" -f "$BOX/a.ini" --ndb-nodeid=49
-want_text err '^ndb_mgmd: .*/ndb_49\.pid cannot be written: No space left on device$'
-rm "$DIR/ndb_49.pid"
+want_text err '^ndb_mgmd: .*/ndb_49\.pid cannot be written: Is a directory$'
+rmdir "$DIR/ndb_49.pid"
+
+say "a link or a pipe with the name of a file of the server"
+names=(ndb_49.pid ndb_49_config.bin.1.tmp ndb_49.pid.tmp ndb_49_ports ndb_49_ports.tmp ndb_49_new_cluster)
+for kind in link pipe; do
+    rm -rf "$DIR"
+    mkdir "$DIR"
+    echo precious >"$BOX/target"
+    for name in "${names[@]}"; do
+        if [ "$kind" = link ]; then ln -s ../target "$DIR/$name"; else mkfifo "$DIR/$name"; fi
+    done
+    start "$kind" a.ini
+    wait_text "$kind.out" 'listens on port'
+    until [ "$(cat "$DIR/ndb_49.pid" 2>/dev/null)" = "$PID" ]; do kill -0 "$PID" || die "the server ends: $(cat "$BOX/$kind.out")"; done
+    [ "$(cat "$BOX/target")" = precious ] || fail "what a $kind leads to is written over: $(cat "$BOX/target")"
+    kill "$PID"
+    ended "$PID" || fail "the server ends with exit code $?"
+done
+for name in ndb_49_config.bin.1 ndb_49_ports ndb_49_new_cluster; do # The cache says which cluster it is.
+    rm -f "$DIR/$name"
+    mkfifo "$DIR/$name"
+done
+want 1 "$MGMD" -f "$BOX/a.ini" --ndb-nodeid=49
+want_text err 'ndb_49_config\.bin\.1 is not used: it cannot be read: Invalid argument$'
+want_text err 'no configuration in .* can be read, and the cluster.s id is in it'
+rm "$DIR"/ndb_49_*
+mkfifo "$DIR/ndb_49_out.log"
+want 0 "$MGMD" -f "$BOX/a.ini" --ndb-nodeid=49
+PID=$(cat "$DIR/ndb_49.pid")
+wait_text mgm/ndb_49_cluster.log 'ndb_49_out\.log cannot be opened: No such device or address; what the server says'
+kill "$PID"
+wait_text mgm/ndb_49_cluster.log 'Management server shuts down'
+while kill -0 "$PID" 2>/dev/null; do sleep 0.05; done
+rm "$DIR/ndb_49_out.log"
 
 say "two servers of one cluster may share a directory"
 rm -rf "$DIR"
