@@ -83,6 +83,8 @@ uint8_t *mgmd_read_file(const char *path, size_t *size);
 /* Writes a file so that its name never stands for half of it, or removes one; it is so after a
  * power cut, too. 0, or -1 with errno. */
 int mgmd_write_file(const char *path, const void *bytes, size_t size);
+/* The same of a file that every user may read. */
+int mgmd_write_public_file(const char *path, const void *bytes, size_t size);
 int mgmd_remove_file(const char *path);
 /* Makes what was renamed or removed beside `path` outlive a power cut. 0, or -1 with errno. */
 int mgmd_sync_directory_of(const char *path);

@@ -70,14 +70,14 @@ int mgmd_remove_file(const char *path)
 /* Writes beside, syncs, renames: the name never stands for half a file. When it has the name it
  * counts as written: a directory that cannot be synced may bring the former one back after a loss
  * of power, which is said. */
-int mgmd_write_file(const char *path, const void *bytes, size_t size)
+static int write_file(const char *path, const void *bytes, size_t size, mode_t mode)
 {
     char beside[2400];
     const char *at = bytes;
 
     (void)snprintf(beside, sizeof(beside), "%s.tmp", path);
     (void)unlink(beside); /* A killed server's; or a link, whose target stays. */
-    int out = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+    int out = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (out < 0) return -1;
     while (size > 0) {
         ssize_t n = write(out, at, size);
@@ -101,6 +101,16 @@ int mgmd_write_file(const char *path, const void *bytes, size_t size)
                            "take what was written",
                            path, strerror(errno));
     return rc;
+}
+
+int mgmd_write_file(const char *path, const void *bytes, size_t size)
+{
+    return write_file(path, bytes, size, 0640);
+}
+
+int mgmd_write_public_file(const char *path, const void *bytes, size_t size)
+{
+    return write_file(path, bytes, size, 0644);
 }
 
 /* ---- ports ---- */

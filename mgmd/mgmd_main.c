@@ -174,7 +174,7 @@ static int write_pid(const struct mgmd *mgmd)
 
     pid_path(mgmd, path, sizeof(path));
     int length = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
-    if (mgmd_write_file(path, text, (size_t)length) == 0) return 0;
+    if (mgmd_write_public_file(path, text, (size_t)length) == 0) return 0;
     (void)snprintf(why, sizeof(why), "%s cannot be written: %s", path, strerror(errno));
     (void)fprintf(stderr, "ndb_mgmd: %s\n", why);
     cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR, "The server stops: %s", why);
@@ -229,6 +229,7 @@ static void on_tick(uv_timer_t *timer)
 {
     struct mgmd *mgmd = timer->data;
     char path[1200];
+    struct stat status;
 
     mgmd->tick++;
     mgmd_nodes_tick(mgmd);
@@ -241,7 +242,8 @@ static void on_tick(uv_timer_t *timer)
     cluster_log_tick(mgmd->log);
     if (mgmd->options.nodaemon) return;
     out_path(mgmd, path, sizeof(path));
-    log_follow(STDOUT_FILENO, path);
+    /* Nothing that would be waited for is opened. */
+    if (stat(path, &status) != 0 || S_ISREG(status.st_mode)) log_follow(STDOUT_FILENO, path);
 }
 
 void mgmd_no_port(struct mgmd *mgmd, const char *why)

@@ -121,6 +121,7 @@ for kind in link pipe; do
     start "$kind" a.ini
     wait_text "$kind.out" 'listens on port'
     until [ "$(cat "$DIR/ndb_49.pid" 2>/dev/null)" = "$PID" ]; do kill -0 "$PID" || die "the server ends: $(cat "$BOX/$kind.out")"; done
+    [ "$(stat -c %a "$DIR/ndb_49.pid")" = 644 ] || fail "not every user may read the process id: $(ls -l "$DIR/ndb_49.pid")"
     [ "$(cat "$BOX/target")" = precious ] || fail "what a $kind leads to is written over: $(cat "$BOX/target")"
     kill "$PID"
     ended "$PID" || fail "the server ends with exit code $?"
@@ -137,6 +138,8 @@ mkfifo "$DIR/ndb_49_out.log"
 want 0 "$MGMD" -f "$BOX/a.ini" --ndb-nodeid=49
 PID=$(cat "$DIR/ndb_49.pid")
 wait_text mgm/ndb_49_cluster.log 'ndb_49_out\.log cannot be opened: No such device or address; what the server says'
+sleep 2.5 # It looks once a second whether the log is still there, and must not wait for a reader then.
+want 0 timeout 60 "$BIN/ndb_mgm" -c "127.0.0.1:$PORT" -e show
 kill "$PID"
 wait_text mgm/ndb_49_cluster.log 'Management server shuts down'
 while kill -0 "$PID" 2>/dev/null; do sleep 0.05; done
