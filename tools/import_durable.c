@@ -87,8 +87,13 @@ bool import_settle(struct load *load)
 /* Rejected rows behind the point will be rejected again. */
 static bool trim_rejects(struct load *load)
 {
+    struct import_reject_file *rejects = &load->rejects;
+
     if (!load->rejects_begun) return true;
-    if (import_reject_file_trim(&load->rejects, load->state.durable.mark)) return true;
+    /* The trimming would make nothing of a file that is gone with rows that count as done. */
+    if ((rejects->file == NULL || import_reject_file_is_there(rejects)) &&
+        import_reject_file_trim(rejects, load->state.durable.mark))
+        return true;
     import_rejects_failed(load);
     return false;
 }
@@ -197,18 +202,6 @@ static bool trim_former_rejects(struct load *load)
     return true;
 }
 
-/* Who goes on by --ignore-lines decides of all rows behind them anew: what the run before has
- * rejected of those may be in the table when this one ends. */
-static bool leave_others(struct load *load)
-{
-    uint64_t before = load->settings->ignore_lines;
-
-    if (import_can_repeat(load) || before == 0) return true;
-    if (import_reject_file_trim(&load->rejects, before)) return true;
-    import_rejects_failed(load);
-    return false;
-}
-
 /* Goes on where the state says. False: the reason is printed. */
 bool import_begin_state(struct load *load, const char *table_name, const char *state_name)
 {
@@ -218,7 +211,7 @@ bool import_begin_state(struct load *load, const char *table_name, const char *s
 
     if (!load->input.regular) { /* A pipe cannot be read again. */
         state->run = 1;
-        if (!settings->resume) return import_rejects_begin(load) && leave_others(load);
+        if (!settings->resume) return import_rejects_begin(load);
         (void)fprintf(stderr, "%s: --resume needs a file\n", load->path);
         return false;
     }
@@ -244,9 +237,7 @@ bool import_begin_state(struct load *load, const char *table_name, const char *s
     load->totals.rejected_before = state->durable.rejected;
     load->number = state->durable.mark;
     load->seen.greatest = state->durable.greatest;
-    if (!import_rejects_begin(load) ||
-        (state->run > 1 ? !trim_former_rejects(load) : !leave_others(load)))
-        return false;
+    if (!import_rejects_begin(load) || (state->run > 1 && !trim_former_rejects(load))) return false;
     if (state->complete) return true;
     if (!import_input_seek(&load->input, state->durable.end_pos)) {
         (void)fprintf(stderr, "%s: %s\n", load->path, strerror(errno));
@@ -268,7 +259,8 @@ static bool keep_rejects(struct load *load)
     if (load->rejects_lost) return false;
     FILE *file = load->rejects.file;
     if (file == NULL) return true;
-    bool there = !load->rejects_begun || import_reject_file_is_there(&load->rejects);
+    bool counted = load->rejects_begun || load->state.durable.rejected > 0;
+    bool there = !counted || import_reject_file_is_there(&load->rejects);
     if (there && fflush(file) == 0 && (fdatasync(fileno(file)) == 0 || errno == EINVAL))
         return true; /* EINVAL: it is no file that could be synced. */
     import_rejects_failed(load);
@@ -341,11 +333,14 @@ static void tell_rest(const struct load *load)
 static void tell_rest_of_pipe(const struct load *load)
 {
     bool kept = !load->commits.lost && (load->totals.on_disk || load->commits.memory);
+    bool none = load->number < load->settings->ignore_lines; /* Nothing was sent. */
+    uint64_t mark = none ? load->settings->ignore_lines : load->number;
 
     tell_rows(load);
-    (void)fprintf(stderr, "row %" PRIu64 " is the last one that was read; ", load->number);
+    (void)fprintf(stderr, "row %" PRIu64 " is the last one that %s; ", mark,
+                  none ? "is left out" : "was read");
     if (kept && !load->rejects_lost && !load->cut_off)
-        (void)fprintf(stderr, "--ignore-lines=%" PRIu64 " goes on behind it\n", load->number);
+        (void)fprintf(stderr, "--ignore-lines=%" PRIu64 " goes on behind it\n", mark);
     else
         (void)fprintf(stderr, "some of the rows up to it may be neither in the table nor in %s\n",
                       load->rejects.path);

@@ -153,7 +153,7 @@ void import_reject_pipe_end(const char *path)
     struct stat status;
 
     if (stat(path, &status) != 0 || !S_ISFIFO(status.st_mode)) return;
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = open_stream(path);
     if (fd >= 0) (void)close(fd);
 }
 
@@ -242,6 +242,20 @@ static bool read_lines(int fd, uint64_t mark, FILE *out, struct lines *lines)
     if (in == NULL && copy >= 0) (void)close(copy);
     errno = error;
     return good;
+}
+
+bool import_reject_file_count(struct import_reject_file *file, uint64_t after, uint64_t up_to,
+                              uint64_t *rows)
+{
+    struct lines all, others;
+
+    if (file->file == NULL || is_stream(file->path)) return false;
+    int fd = fileno(file->file);
+    if (fflush(file->file) != 0 || !read_lines(fd, up_to, NULL, &all) ||
+        !read_lines(fd, after, NULL, &others))
+        return false;
+    *rows = all.rows > others.rows ? all.rows - others.rows : 0;
+    return true;
 }
 
 static bool synced(int fd)

@@ -35,7 +35,12 @@ bool import_reject_file_open(struct import_reject_file *file);
 bool import_reject_file_is_there(struct import_reject_file *file);
 /* Removes what was rejected behind the mark: it will be again. False: the file is as it was. */
 bool import_reject_file_trim(struct import_reject_file *file, uint64_t mark);
-/* Whoever reads a pipe of this path, to which nothing will be written, sees the end of it. */
+/* How many rows it has that are greater than `after` and not greater than `up_to`. False: it is not
+ * known. */
+bool import_reject_file_count(struct import_reject_file *file, uint64_t after, uint64_t up_to,
+                              uint64_t *rows);
+/* Whoever reads a pipe of this path, to which nothing will be written, sees the end of it, also
+ * who comes up to two seconds later. */
 void import_reject_pipe_end(const char *path);
 /* False: not all that was written is in the file. */
 bool import_reject_file_end(struct import_reject_file *file);

@@ -113,8 +113,25 @@ void import_reject(struct load *load, uint64_t number, int32_t code, const char 
     load->stop = true;
 }
 
+/* Rows of a run before that this one has decided anew, without a state that would know of them, and
+ * has rejected none: who imports the reject file would have them twice. */
+static void tell_former(struct load *load)
+{
+    uint64_t rows = 0;
+
+    if (import_can_repeat(load) || load->rejects_begun || !load->at_end || load->failed) return;
+    if (!import_reject_file_count(&load->rejects, load->settings->ignore_lines, load->number,
+                                  &rows))
+        return;
+    if (rows > 0)
+        (void)fprintf(stderr,
+                      "%s: no row is rejected; %" PRIu64 " that stand in %s are of another run\n",
+                      load->path, rows, load->rejects.path);
+}
+
 bool import_rejects_end(struct load *load)
 {
+    tell_former(load);
     bool anew = load->settings->resume && load->state.run == 1;
 
     if (!anew || load->rejects_begun || !load->at_end || load->failed) return true;

@@ -327,7 +327,6 @@ void import_state_rewind(struct import_state *state, uint64_t number)
 
 /* ---- Saving ---- */
 
-/* The whole file; 0: the input cannot be read, errno tells. */
 /* Rows up to it need not be done again. */
 static uint64_t mark_of(const struct import_state *state)
 {
@@ -336,6 +335,7 @@ static uint64_t mark_of(const struct import_state *state)
     return mark < state->what.left_out ? state->what.left_out : mark;
 }
 
+/* The whole file; 0: the input cannot be read, errno tells. */
 static size_t make_text(const struct import_state *state, uint64_t limit, char *text)
 {
     const struct import_point *point = &state->durable;

@@ -480,6 +480,15 @@ static void tell_not_begun(const struct import_settings *import, const char *pat
                   regular && !import->missing_ai ? "; --resume goes on with it" : "");
 }
 
+/* Who reads the rejected rows of a file that was not begun would wait for ever. */
+static void end_reject_pipe(const struct import_settings *import, const char *path)
+{
+    char rejects[PATH_SIZE];
+
+    reject_path(import, path, rejects, sizeof(rejects));
+    import_reject_pipe_end(rejects);
+}
+
 /* All files, one after the other. What is complete is known to --resume until all of them are. */
 static int import_each(struct import_settings *import, int argc, char **argv, int database,
                        struct all_files *all)
@@ -490,29 +499,20 @@ static int import_each(struct import_settings *import, int argc, char **argv, in
     for (; i < argc; i++) {
         if (import_interrupted() != 0) {
             tell_not_begun(import, argv[i]);
+            end_reject_pipe(import, argv[i]);
             break;
         }
-        if (import_file(import, argv[database], argv[i], all, &all->ends[i]) == TOOL_OK) continue;
+        bool good = import_file(import, argv[database], argv[i], all, &all->ends[i]) == TOOL_OK;
+        if (!all->ends[i].began) end_reject_pipe(import, argv[i]);
+        if (good) continue;
         code = TOOL_FAILED;
         if (!import->keep_going || import_interrupted() != 0) break;
     }
     all->complete = all->complete && i >= argc;
+    while (++i < argc)
+        end_reject_pipe(import, argv[i]);
     if (import_interrupted() != 0 && !all->complete) code = SIGNAL_EXIT + import_interrupted();
     return code;
-}
-
-/* Who reads the rejected rows of a file that was not begun would wait for ever. `ends` NULL: none
- * was begun. */
-static void end_reject_pipes(const struct import_settings *import, int argc, char **argv,
-                             int database, const struct file_end *ends)
-{
-    char rejects[PATH_SIZE];
-
-    for (int i = database + 1; i < argc; i++) {
-        if (ends != NULL && ends[i].began) continue;
-        reject_path(import, argv[i], rejects, sizeof(rejects));
-        import_reject_pipe_end(rejects);
-    }
 }
 
 static int import_files(struct import_settings *import, int argc, char **argv, int database)
@@ -532,7 +532,6 @@ static int import_files(struct import_settings *import, int argc, char **argv, i
         base_name(argv[i], name, sizeof(name));
         import_state_remove(import->state_dir, name, &all.ends[i].state);
     }
-    end_reject_pipes(import, argc, argv, database, all.ends);
     free(all.ends);
     tool_json_end(&import->tool, all.list);
     return code;
@@ -578,7 +577,8 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN); /* Who does not read on is an error of that stream. */
     if ((!import->keep_going && !files_are_there(argc, argv, settings.first + 1)) ||
         !tool_connect(&import->tool)) {
-        end_reject_pipes(import, argc, argv, settings.first, NULL);
+        for (int i = settings.first + 1; i < argc; i++)
+            end_reject_pipe(import, argv[i]);
         return tool_close(&import->tool, TOOL_FAILED);
     }
     import_interrupts_begin(); /* Before, there is nothing to be put in order. */

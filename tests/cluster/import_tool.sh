@@ -523,14 +523,17 @@ import 1 -m --rejects-file="$BOX/tiny.rej" --table=tiny test <(seq 9) # The numb
 want_text err ': row 1 is the last one that was read; --ignore-lines=1 goes on behind it$'
 [ "$(cut -f 1,2,4 "$BOX/tiny.rej")" = $'1\t4314\t1' ] || fail "the row without a number has no name: $(cat "$BOX/tiny.rej")"
 
-printf '"a",1\n"b",2\n"c",3\n"d",4\n' >"$BOX/rest.csv" # What is left out is done, and what is behind it is decided anew.
+printf '"a",1\n"b",2\n"c",3\n"d",4\n' >"$BOX/rest.csv" # What is left out is done, and rejected rows of another run are told.
 for input in "$BOX/rest.csv" "$BOX/rest"; do
     [ -e "$input" ] || mkfifo "$input"
     [ -p "$input" ] && { cat "$BOX/rest.csv" >"$input" & }
-    printf '1\t4313\ttext\trow in front\n4\t4009\ttext\trow behind\n' >"$BOX/rest.rej"
+    printf '1\t4313\ttext\trow in front\n4\t4009\ttext\trow behind\n9\t4009\ttext\tnot decided\n' >"$BOX/rest.rej"
     import 0 -m --ignore-lines=2 --input-type=csv --table=numbered --rejects-file="$BOX/rest.rej" test "$input"
-    [ "$(cut -f 1 "$BOX/rest.rej")" = 1 ] || fail "rows that are in the table are rejected: $(cat "$BOX/rest.rej")"
+    want_text err ': no row is rejected; 1 that stand in .*/rest\.rej are of another run$'
+    [ "$(cut -f 1 "$BOX/rest.rej" | tr '\n' ' ')" = '1 4 9 ' ] || fail "rejected rows of another run are gone: $(cat "$BOX/rest.rej")"
 done
+import 0 -m --ignore-lines=2 --rejects=9 --input-type=csv --table=numbered --rejects-file="$BOX/rest.rej" test - </dev/null
+[ "$(wc -l <"$BOX/rest.rej")" = 3 ] || fail "nothing was read, and rejected rows are gone: $(cat "$BOX/rest.rej")"
 sed -n 2,25001p "$BOX/big.csv" | cut -d, -f 2,3 >"$BOX/left.csv"
 for _ in $(seq 20); do # Until one is killed before its end.
     "$BIN/ndb_import" --state-dir="$BOX/state" --table=numbered -m --ignore-lines=9999 --opbatch=1 --db-workers=1 test "$BOX/left.csv" >"$BOX/out" 2>"$BOX/err" &
@@ -546,14 +549,15 @@ rm "$BOX/state/left.map"
 
 say "the reject file is taken away while it is written to"
 mkfifo "$BOX/taken"
+want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE taken (a INT NOT NULL PRIMARY KEY, b INT)"
 for way in rm mv replace; do
     echo 'a line of somebody else' >"$BOX/other"
-    "$BIN/ndb_import" --state-dir="$BOX/state" --rejects=9 --rejects-file="$BOX/taken.rej" --input-type=csv --table=small test "$BOX/taken" >"$BOX/out" 2>"$BOX/err" &
+    "$BIN/ndb_import" --state-dir="$BOX/state" --rejects=9 --rejects-file="$BOX/taken.rej" --input-type=csv --table=taken test "$BOX/taken" >"$BOX/out" 2>"$BOX/err" &
     importer=$!
     PIDS+=("$importer")
-    exec 8>"$BOX/taken"
-    printf 'none,"x",1\n' >&8
-    until grep -q 'row 1 rejected' "$BOX/err"; do kill -0 "$importer" || die "$(cat "$BOX/err")"; done
+    exec 8<>"$BOX/taken" # Without waiting for a reader.
+    awk 'BEGIN { print "none,1"; for (i = 1; i <= 600; i++) printf "%d,1\n", i }' >&8 # It sends 256 at a time.
+    until [ "$(rows_of taken)" -gt 0 ]; do kill -0 "$importer" || die "$(cat "$BOX/err")"; done
     case $way in
     rm) rm "$BOX/taken.rej" ;;
     mv) mv "$BOX/taken.rej" "$BOX/taken.1" ;;
@@ -563,6 +567,7 @@ for way in rm mv replace; do
     wait "$importer" && fail "rejected rows that are gone: $(cat "$BOX/err")"
     want_text err 'taken\.rej: it was removed or replaced since this import began, and the rejected rows with it\. Rejected rows cannot be kept'
     grep -q 'Rejected rows are in' "$BOX/err" && fail "rejected rows are where none are: $(cat "$BOX/err")"
+    want 0 "$BIN/ndb_delete_all" -d test taken
 done
 [ "$(cat "$BOX/taken.rej")" = 'a line of somebody else' ] || fail "a file that has taken the place of the reject file: $(cat "$BOX/taken.rej")"
 
@@ -612,12 +617,14 @@ has_rows big "${rows% *}"
 want 0 "$BIN/ndb_delete_all" -d test big
 
 say "interrupted while nobody writes to a pipe"
-env --default-signal=INT "$BIN/ndb_import" --state-dir="$BOX/state" --table=big test "$BOX/slow" >"$BOX/out" 2>"$BOX/err" &
-importer=$!
-PIDS+=("$importer")
-until find "/proc/$importer/fd" -lname "$BOX/slow" | grep -q .; do kill -0 "$importer" || break; done
-interrupt INT 130
-want_text err "slow: $IN_TABLE; row 0 is the last one that was read"
+for left_out in 0 9; do
+    env --default-signal=INT "$BIN/ndb_import" --state-dir="$BOX/state" --table=numbered -m --ignore-lines=$left_out test "$BOX/slow" >"$BOX/out" 2>"$BOX/err" &
+    importer=$!
+    PIDS+=("$importer")
+    until find "/proc/$importer/fd" -lname "$BOX/slow" | grep -q .; do kill -0 "$importer" || break; done
+    interrupt INT 130
+    want_text err "slow: $IN_TABLE; row $left_out is the last one that (was read|is left out); --ignore-lines=$left_out goes on behind it\$"
+done
 
 # next_is TABLE NUMBER: the cluster gives this one next.
 next_is() {
