@@ -219,6 +219,8 @@ static void on_signal(uv_signal_t *handle, int number)
     mgmd_exit(mgmd, 0);
 }
 
+#define LOG_MODE 0640
+
 /* A server in the background writes what goes to standard output and error there. */
 static void out_path(const struct mgmd *mgmd, char *path, size_t size)
 {
@@ -242,6 +244,13 @@ static void on_tick(uv_timer_t *timer)
     cluster_log_tick(mgmd->log);
     if (mgmd->options.nodaemon) return;
     out_path(mgmd, path, sizeof(path));
+    /* What could not be opened at the start is gone. A file like standard output, which is no file
+     * now, would be for everybody. */
+    if (stat(path, &status) != 0 && fstat(STDOUT_FILENO, &status) == 0 &&
+        !S_ISREG(status.st_mode)) {
+        int made = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, LOG_MODE);
+        if (made >= 0) (void)close(made);
+    }
     /* Nothing that would be waited for is opened. */
     if (stat(path, &status) != 0 || S_ISREG(status.st_mode)) log_follow(STDOUT_FILENO, path);
 }
@@ -294,7 +303,7 @@ static void detach(const struct mgmd *mgmd, int report)
     out_path(mgmd, path, sizeof(path));
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     /* A pipe that nobody reads is not waited for. */
-    int out = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0640);
+    int out = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, LOG_MODE);
     if (out < 0)
         cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
                            "%s cannot be opened: %s; what the server says on standard output and "

@@ -140,10 +140,13 @@ PID=$(cat "$DIR/ndb_49.pid")
 wait_text mgm/ndb_49_cluster.log 'ndb_49_out\.log cannot be opened: No such device or address; what the server says'
 sleep 2.5 # It looks once a second whether the log is still there, and must not wait for a reader then.
 want 0 timeout 60 "$BIN/ndb_mgm" -c "127.0.0.1:$PORT" -e show
+rm "$DIR/ndb_49_out.log" # Then there is a file instead, of the mode that it always has.
+until [ -f "$DIR/ndb_49_out.log" ]; do kill -0 "$PID" || die "the server ends"; done
+[ "$(stat -c %a "$DIR/ndb_49_out.log")" = 640 ] || fail "the log is for everybody: $(ls -l "$DIR/ndb_49_out.log")"
+until [ "/proc/$PID/fd/1" -ef "$DIR/ndb_49_out.log" ]; do kill -0 "$PID" || die "the server does not write to it"; done
 kill "$PID"
 wait_text mgm/ndb_49_cluster.log 'Management server shuts down'
 while kill -0 "$PID" 2>/dev/null; do sleep 0.05; done
-rm "$DIR/ndb_49_out.log"
 
 say "two servers of one cluster may share a directory"
 rm -rf "$DIR"
