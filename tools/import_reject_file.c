@@ -64,10 +64,10 @@ static int open_alone(const char *path, int flags)
     }
 }
 
-#define READER_TRIES 20 /* Times 100 ms. */
 static const struct timespec reader_pause = {.tv_nsec = 100000000L};
 
-static int open_stream(const char *path)
+/* Takes of *tries what it needs. */
+static int open_stream(const char *path, uint32_t *tries)
 {
     struct stat status;
     if (stat(path, &status) != 0) return -1;
@@ -78,10 +78,11 @@ static int open_stream(const char *path)
     /* Who will read a pipe may come a moment later; for longer nobody is waited for: ENXIO. A socket
      * cannot be opened: the same. */
     int fd = -1;
-    for (int i = 0; i < READER_TRIES; i++) {
-        if (i > 0) (void)nanosleep(&reader_pause, NULL);
+    for (;;) {
         fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
-        if (fd >= 0 || errno != ENXIO || !S_ISFIFO(status.st_mode)) break;
+        if (fd >= 0 || errno != ENXIO || !S_ISFIFO(status.st_mode) || *tries == 0) break;
+        (*tries)--;
+        (void)nanosleep(&reader_pause, NULL);
     }
     if (fd >= 0) (void)fcntl(fd, F_SETFL, O_WRONLY | O_APPEND);
     return fd;
@@ -93,6 +94,13 @@ static bool take(struct import_reject_file *file, int fd)
     file->file = fdopen(fd, "w"); /* It is not made empty by that. */
     if (file->file == NULL) close_as_it_is(fd);
     return file->file != NULL;
+}
+
+static bool take_stream(struct import_reject_file *file)
+{
+    uint32_t tries = IMPORT_READER_TRIES;
+
+    return take(file, open_stream(file->path, &tries));
 }
 
 /* So that the file has its name after a loss of power. The path may be a link to it. */
@@ -134,7 +142,7 @@ bool import_reject_file_begin(struct import_reject_file *file)
 
     file->failed[0] = '\0';
     if (stat(file->path, &status) == 0 && S_ISFIFO(status.st_mode))
-        return take(file, open_stream(file->path)); /* Its reader waits for the end of it. */
+        return take_stream(file); /* Its reader waits for the end of it. */
     if (is_stream(file->path)) return true;
     int fd = open_alone(file->path, 0);
     /* Whether it can be made, or written to, matters when a row is rejected. */
@@ -148,12 +156,12 @@ bool import_reject_file_begin(struct import_reject_file *file)
     return take(file, fd);
 }
 
-void import_reject_pipe_end(const char *path)
+void import_reject_pipe_end(const char *path, uint32_t *tries)
 {
     struct stat status;
 
     if (stat(path, &status) != 0 || !S_ISFIFO(status.st_mode)) return;
-    int fd = open_stream(path);
+    int fd = open_stream(path, tries);
     if (fd >= 0) (void)close(fd);
 }
 
@@ -183,7 +191,7 @@ bool import_reject_file_open(struct import_reject_file *file)
     struct stat status;
 
     file->failed[0] = '\0';
-    if (is_stream(file->path)) return file->file != NULL || take(file, open_stream(file->path));
+    if (is_stream(file->path)) return file->file != NULL || take_stream(file);
     leave_removed(file);
     if (file->file != NULL) return true;
     if (!take(file, open_alone(file->path, O_CREAT))) return false;
@@ -244,15 +252,14 @@ static bool read_lines(int fd, uint64_t mark, FILE *out, struct lines *lines)
     return good;
 }
 
-bool import_reject_file_count(struct import_reject_file *file, uint64_t after, uint64_t up_to,
-                              uint64_t *rows)
+bool import_reject_file_count(struct import_reject_file *file, uint64_t after, uint64_t *rows)
 {
     struct lines all, others;
 
     if (file->file == NULL || is_stream(file->path)) return false;
     int fd = fileno(file->file);
-    if (fflush(file->file) != 0 || !read_lines(fd, up_to, NULL, &all) ||
-        !read_lines(fd, after, NULL, &others))
+    if (!import_is_at(fd, file->path) || fflush(file->file) != 0 ||
+        !read_lines(fd, UINT64_MAX, NULL, &all) || !read_lines(fd, after, NULL, &others))
         return false;
     *rows = all.rows > others.rows ? all.rows - others.rows : 0;
     return true;

@@ -35,12 +35,14 @@ bool import_reject_file_open(struct import_reject_file *file);
 bool import_reject_file_is_there(struct import_reject_file *file);
 /* Removes what was rejected behind the mark: it will be again. False: the file is as it was. */
 bool import_reject_file_trim(struct import_reject_file *file, uint64_t mark);
-/* How many rows it has that are greater than `after` and not greater than `up_to`. False: it is not
- * known. */
-bool import_reject_file_count(struct import_reject_file *file, uint64_t after, uint64_t up_to,
-                              uint64_t *rows);
+/* How many rows it has behind row `after`. False: it is not known, or somebody has removed or
+ * replaced it. */
+bool import_reject_file_count(struct import_reject_file *file, uint64_t after, uint64_t *rows);
+
+#define IMPORT_READER_TRIES 19u /* To find a reader of a pipe, with 100 ms behind each. */
+
 /* Whoever reads a pipe of this path, to which nothing will be written, sees the end of it, also
- * who comes up to two seconds later. */
-void import_reject_pipe_end(const char *path);
+ * who comes later, as long as *tries last: several pipes share them. */
+void import_reject_pipe_end(const char *path, uint32_t *tries);
 /* False: not all that was written is in the file. */
 bool import_reject_file_end(struct import_reject_file *file);

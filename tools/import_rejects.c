@@ -34,13 +34,14 @@ void import_rejects_failed(struct load *load)
 {
     const struct import_reject_file *rejects = &load->rejects;
     bool itself = rejects->failed[0] == '\0';
+    bool gone = itself && errno == ESTALE;
     const char *why = strerror(errno);
     struct stat status;
 
     if (itself && errno == EWOULDBLOCK) why = "another ndb_import writes to it";
     if (itself && errno == EEXIST)
         why = "another program has written to it since this import began";
-    if (itself && errno == ESTALE)
+    if (gone)
         why = "it was removed or replaced since this import began, and the rejected rows with it";
     if (itself && errno == EBADMSG)
         why = "it is no file of rejected rows (see --rejects-file and --state-dir)";
@@ -48,10 +49,10 @@ void import_rejects_failed(struct load *load)
         why = stat(rejects->path, &status) == 0 && S_ISSOCK(status.st_mode)
                   ? "it is a socket"
                   : "nobody reads this pipe";
-    (void)fprintf(stderr,
-                  "%s%s: %s%s%s. Rejected rows cannot be kept; what is not in this file counts "
-                  "as not done\n",
-                  load->bar ? "\n" : "", rejects->path, rejects->failed, itself ? "" : ": ", why);
+    (void)fprintf(stderr, "%s%s: %s%s%s. Rejected rows cannot be kept; %s\n", load->bar ? "\n" : "",
+                  rejects->path, rejects->failed, itself ? "" : ": ", why,
+                  gone ? "those that count already are not tried again"
+                       : "what is not in this file counts as not done");
     load->rejects_lost = true;
     import_fail(load);
 }
@@ -113,16 +114,14 @@ void import_reject(struct load *load, uint64_t number, int32_t code, const char 
     load->stop = true;
 }
 
-/* Rows of a run before that this one has decided anew, without a state that would know of them, and
- * has rejected none: who imports the reject file would have them twice. */
+/* Rows of another run, where no state would know of them, and this one has rejected none: who
+ * imports the reject file, or goes on behind this run, would have them twice. */
 static void tell_former(struct load *load)
 {
     uint64_t rows = 0;
 
-    if (import_can_repeat(load) || load->rejects_begun || !load->at_end || load->failed) return;
-    if (!import_reject_file_count(&load->rejects, load->settings->ignore_lines, load->number,
-                                  &rows))
-        return;
+    if (import_can_repeat(load) || load->rejects_begun) return;
+    if (!import_reject_file_count(&load->rejects, load->settings->ignore_lines, &rows)) return;
     if (rows > 0)
         (void)fprintf(stderr,
                       "%s: no row is rejected; %" PRIu64 " that stand in %s are of another run\n",

@@ -19,9 +19,9 @@ struct move_pauses {
 /* "10,1000,60000": tries, the shortest and the longest pause. False: it is nothing like that; the
  * pauses are as before. */
 bool move_pauses_parse(struct move_pauses *pauses, const char *text);
-/* Waits before another try, each time twice as long. When it has tried again for more than a second
- * it tells of it, and so when the reason changes, but not more than once a second. False: there were
- * enough tries, and *error is printed. */
+/* Waits before another try, each time twice as long. When that goes on for more than a second, with
+ * this pause, it tells of it, and so when the reason changes, but not more than once a second.
+ * False: there were enough tries, and *error is printed. */
 bool move_pause(struct move_pauses *pauses, const ndb_error_t *error, uint32_t *tries);
 /* What was tried again is done. */
 void move_pauses_end(struct move_pauses *pauses);

@@ -416,6 +416,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
 /* What has become of a file. */
 struct file_end {
     bool began;
+    bool rejects_lost;
     struct import_state_kept state;
 };
 
@@ -424,6 +425,7 @@ struct all_files {
     cJSON *list;
     bool complete;         /* Those so far. */
     struct file_end *ends; /* By the arguments' numbers. */
+    uint32_t reader_tries; /* For readers of pipes that get no row. */
 };
 
 /* Where the rows of a file go that are rejected. */
@@ -462,7 +464,8 @@ static int import_file(struct import_settings *import, const char *database, con
     else if (totals.began && !totals.interrupted)
         import_totals_print(database, table, &totals);
     if (!totals.complete) all->complete = false;
-    *end = (struct file_end){.began = totals.began, .state = totals.state};
+    *end = (struct file_end){
+        .began = totals.began, .rejects_lost = totals.rejects_lost, .state = totals.state};
     if (totals.rejected > 0 && !totals.rejects_lost)
         (void)fprintf(stderr, "Rejected rows are in %s\n", rejects);
     import->format = options_format;
@@ -481,12 +484,12 @@ static void tell_not_begun(const struct import_settings *import, const char *pat
 }
 
 /* Who reads the rejected rows of a file that was not begun would wait for ever. */
-static void end_reject_pipe(const struct import_settings *import, const char *path)
+static void end_reject_pipe(const struct import_settings *import, const char *path, uint32_t *tries)
 {
     char rejects[PATH_SIZE];
 
     reject_path(import, path, rejects, sizeof(rejects));
-    import_reject_pipe_end(rejects);
+    import_reject_pipe_end(rejects, tries);
 }
 
 /* All files, one after the other. What is complete is known to --resume until all of them are. */
@@ -499,19 +502,21 @@ static int import_each(struct import_settings *import, int argc, char **argv, in
     for (; i < argc; i++) {
         if (import_interrupted() != 0) {
             tell_not_begun(import, argv[i]);
-            end_reject_pipe(import, argv[i]);
+            end_reject_pipe(import, argv[i], &all->reader_tries);
             break;
         }
         bool good = import_file(import, argv[database], argv[i], all, &all->ends[i]) == TOOL_OK;
-        if (!all->ends[i].began) end_reject_pipe(import, argv[i]);
+        /* One that could not be opened was waited for already. */
+        if (!all->ends[i].began && !all->ends[i].rejects_lost)
+            end_reject_pipe(import, argv[i], &all->reader_tries);
         if (good) continue;
         code = TOOL_FAILED;
         if (!import->keep_going || import_interrupted() != 0) break;
     }
     all->complete = all->complete && i >= argc;
-    while (++i < argc)
-        end_reject_pipe(import, argv[i]);
     if (import_interrupted() != 0 && !all->complete) code = SIGNAL_EXIT + import_interrupted();
+    while (++i < argc)
+        end_reject_pipe(import, argv[i], &all->reader_tries);
     return code;
 }
 
@@ -519,6 +524,7 @@ static int import_files(struct import_settings *import, int argc, char **argv, i
 {
     struct all_files all = {.list = cJSON_CreateArray(),
                             .complete = true,
+                            .reader_tries = IMPORT_READER_TRIES,
                             .ends = calloc((size_t)argc, sizeof(*all.ends))};
     int code = TOOL_FAILED;
 
@@ -577,8 +583,9 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN); /* Who does not read on is an error of that stream. */
     if ((!import->keep_going && !files_are_there(argc, argv, settings.first + 1)) ||
         !tool_connect(&import->tool)) {
+        uint32_t tries = IMPORT_READER_TRIES;
         for (int i = settings.first + 1; i < argc; i++)
-            end_reject_pipe(import, argv[i]);
+            end_reject_pipe(import, argv[i], &tries);
         return tool_close(&import->tool, TOOL_FAILED);
     }
     import_interrupts_begin(); /* Before, there is nothing to be put in order. */

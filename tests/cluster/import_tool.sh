@@ -529,7 +529,7 @@ for input in "$BOX/rest.csv" "$BOX/rest"; do
     [ -p "$input" ] && { cat "$BOX/rest.csv" >"$input" & }
     printf '1\t4313\ttext\trow in front\n4\t4009\ttext\trow behind\n9\t4009\ttext\tnot decided\n' >"$BOX/rest.rej"
     import 0 -m --ignore-lines=2 --input-type=csv --table=numbered --rejects-file="$BOX/rest.rej" test "$input"
-    want_text err ': no row is rejected; 1 that stand in .*/rest\.rej are of another run$'
+    want_text err ': no row is rejected; 2 that stand in .*/rest\.rej are of another run$'
     [ "$(cut -f 1 "$BOX/rest.rej" | tr '\n' ' ')" = '1 4 9 ' ] || fail "rejected rows of another run are gone: $(cat "$BOX/rest.rej")"
 done
 import 0 -m --ignore-lines=2 --rejects=9 --input-type=csv --table=numbered --rejects-file="$BOX/rest.rej" test - </dev/null
@@ -565,7 +565,7 @@ for way in rm mv replace; do
     esac
     exec 8>&-
     wait "$importer" && fail "rejected rows that are gone: $(cat "$BOX/err")"
-    want_text err 'taken\.rej: it was removed or replaced since this import began, and the rejected rows with it\. Rejected rows cannot be kept'
+    want_text err 'taken\.rej: it was removed or replaced since this import began, and the rejected rows with it\. Rejected rows cannot be kept; those that count already are not tried again$'
     grep -q 'Rejected rows are in' "$BOX/err" && fail "rejected rows are where none are: $(cat "$BOX/err")"
     want 0 "$BIN/ndb_delete_all" -d test taken
 done
@@ -618,13 +618,17 @@ want 0 "$BIN/ndb_delete_all" -d test big
 
 say "interrupted while nobody writes to a pipe"
 for left_out in 0 9; do
+    printf '5\t4009\ttext\tfive\n12\t4009\ttext\ttwelve\n' >"$BOX/state/slow.rej" # Of another run, which this one is to tell of.
+    if [ $left_out = 0 ]; then old=2 word='was read'; else old=1 word='is left out'; fi
     env --default-signal=INT "$BIN/ndb_import" --state-dir="$BOX/state" --table=numbered -m --ignore-lines=$left_out test "$BOX/slow" >"$BOX/out" 2>"$BOX/err" &
     importer=$!
     PIDS+=("$importer")
     until find "/proc/$importer/fd" -lname "$BOX/slow" | grep -q .; do kill -0 "$importer" || break; done
     interrupt INT 130
-    want_text err "slow: $IN_TABLE; row $left_out is the last one that (was read|is left out); --ignore-lines=$left_out goes on behind it\$"
+    want_text err "slow: $IN_TABLE; row $left_out is the last one that $word; --ignore-lines=$left_out goes on behind it\$"
+    want_text err "slow: no row is rejected; $old that stand in .*/slow\.rej are of another run\$"
 done
+rm "$BOX/state/slow.rej"
 
 # next_is TABLE NUMBER: the cluster gives this one next.
 next_is() {

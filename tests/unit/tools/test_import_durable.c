@@ -1,12 +1,15 @@
 /* test_import_durable.c -- a load whose rows the cluster does not know to be on disk, and never
  * will, ends. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
+#include "tests/unit/support/temp_directory.h"
 #include "tools/import_load.h"
 
 /* ---- What import_durable.c calls. ---- */
@@ -72,8 +75,11 @@ void import_fail(struct load *load)
     load->stop = load->failed = true;
 }
 
+static int rejects_errno; /* With what the reject file has failed; 0: it has not. */
+
 void import_rejects_failed(struct load *load)
 {
+    rejects_errno = errno;
     import_fail(load);
 }
 
@@ -97,10 +103,12 @@ int ndb_wait_durable(ndb_t *ndb, uint64_t epoch, uint32_t timeout_ms)
     return 0;
 }
 
+static bool repeats;
+
 bool import_can_repeat(const struct load *load)
 {
     (void)load;
-    return false;
+    return repeats;
 }
 
 bool import_input_seek(struct import_input *input, uint64_t position)
@@ -212,12 +220,67 @@ static void lost_without_files(void **state)
     }
 }
 
+/* Rows that a former run has rejected, which the state counts, are in it; or it is of no matter. */
+static void reject_file_is_gone(void **state)
+{
+    struct load load;
+    struct import_settings settings;
+    (void)state;
+    for (uint32_t counted = 0; counted < 2; counted++) {
+        temp_file_make("rows", "1\t4313\ttext\trow\n");
+        begin(&load, &settings);
+        load.commits.epoch = 0;
+        load.state.durable.rejected = counted;
+        load.rejects = (struct import_reject_file){.path = "rows", .file = fopen("rows", "a")};
+        assert_non_null(load.rejects.file);
+        assert_int_equal(unlink("rows"), 0);
+        rejects_errno = 0;
+        import_end_state(&load);
+        assert_int_equal(load.failed, counted == 1);
+        assert_int_equal(rejects_errno, counted == 1 ? ESTALE : 0);
+        (void)fclose(load.rejects.file);
+    }
+}
+
+/* Nothing is made of a reject file that is gone when rows are sent again, which has rows that are
+ * not. */
+static void reject_file_is_gone_going_back(void **state)
+{
+    static uint8_t kinds[IMPORT_WINDOW];
+    struct load load;
+    struct import_settings settings;
+    (void)state;
+    repeats = true;
+    for (uint32_t begun = 0; begun < 2; begun++) {
+        temp_file_make("rows", "1\t4313\ttext\trow\n");
+        begin(&load, &settings);
+        load.commits.lost = true;
+        load.state.kinds = kinds;
+        load.state.durable.mark = load.state.durable.rejected = 1;
+        load.rejects_begun = begun == 1;
+        load.rejects = (struct import_reject_file){.path = "rows", .file = fopen("rows", "a+")};
+        assert_non_null(load.rejects.file);
+        assert_int_equal(unlink("rows"), 0);
+        rejects_errno = 0;
+        import_go_back(&load);
+        assert_int_equal(load.failed, begun == 1);
+        assert_int_equal(rejects_errno, begun == 1 ? ESTALE : 0);
+        assert_int_not_equal(access("rows", F_OK), 0);
+        (void)fclose(load.rejects.file);
+    }
+    repeats = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(permanent_answer),   cmocka_unit_test(question_refused),
-        cmocka_unit_test(temporary_answers),  cmocka_unit_test(failed_before),
+        cmocka_unit_test(permanent_answer),
+        cmocka_unit_test(question_refused),
+        cmocka_unit_test(temporary_answers),
+        cmocka_unit_test(failed_before),
         cmocka_unit_test(lost_without_files),
+        cmocka_unit_test(reject_file_is_gone),
+        cmocka_unit_test(reject_file_is_gone_going_back),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, temp_directory_enter, temp_directory_leave);
 }
