@@ -54,9 +54,10 @@ bool import_input_seek(struct import_input *input, uint64_t position);
 /* Where the row after the last one begins. */
 uint64_t import_input_position(const struct import_input *input);
 /* The next row; fields live until the next call. 1, 0 at the end, -1: *problem tells why not, also
-   that a wait for a pipe was interrupted. */
-int import_input_row(struct import_input *input, const struct csv_format *format,
+   that a wait for a pipe was interrupted; IMPORT_NO_ROW_YET of a pipe, unless `wait` is true. */
+int import_input_row(struct import_input *input, const struct csv_format *format, bool wait,
                      struct csv_row *row, const char **raw, const char **problem);
+#define IMPORT_NO_ROW_YET 2
 void import_input_close(struct import_input *input);
 
 /* ---- Ctrl-C and SIGTERM ---- */
@@ -65,8 +66,9 @@ void import_input_close(struct import_input *input);
 void import_interrupts_begin(void);
 /* The number of the signal that has come; 0: none. */
 int import_interrupted(void);
-/* Waits until there is something to be read, or the end. False: interrupted. */
-bool import_wait_readable(int fd);
+/* Is there something to be read, or the end? 1; 0: not yet; -1: interrupted. With `wait` it waits
+   for it. */
+int import_readable(int fd, bool wait);
 
 /* ---- Loading ---- */
 

@@ -87,7 +87,7 @@ static const char *fill(struct import_input *input)
     return NULL;
 }
 
-int import_input_row(struct import_input *input, const struct csv_format *format,
+int import_input_row(struct import_input *input, const struct csv_format *format, bool wait,
                      struct csv_row *row, const char **raw, const char **problem)
 {
     for (;;) {
@@ -103,8 +103,9 @@ int import_input_row(struct import_input *input, const struct csv_format *format
             return 1;
         }
         if (input->at_end) return 0;
-        bool ready = input->regular || import_wait_readable(input->fd);
-        *problem = ready ? fill(input) : "interrupted";
+        int ready = input->regular ? 1 : import_readable(input->fd, wait);
+        if (ready == 0) return IMPORT_NO_ROW_YET;
+        *problem = ready > 0 ? fill(input) : "interrupted";
         if (*problem != NULL) return -1;
     }
 }

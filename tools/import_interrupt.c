@@ -51,11 +51,15 @@ int import_interrupted(void)
     return interrupted;
 }
 
-bool import_wait_readable(int fd)
+int import_readable(int fd, bool wait)
 {
     struct pollfd both[] = {{.fd = fd, .events = POLLIN}, {.fd = woken[0], .events = POLLIN}};
+    int ready = 0;
 
-    while (interrupted == 0 && poll(both, 2, -1) < 0 && errno == EINTR) {
-    }
-    return interrupted == 0;
+    do {
+        if (interrupted != 0) return -1;
+        ready = poll(both, 2, wait ? -1 : 0);
+    } while (ready < 0 && errno == EINTR);
+    if (interrupted != 0) return -1;
+    return ready != 0; /* What else has failed, reading tells. */
 }

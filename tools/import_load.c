@@ -155,8 +155,15 @@ static void look_for_interrupt(struct load *load)
     import_fail(load);
 }
 
-/* Reads and sends rows while there are slots, at most some before the clock is looked at. */
-static void read_rows(struct load *load)
+/* Is a row on its way, or to be sent again? Only answers that are taken bring it on. */
+static bool is_busy(const struct load *load)
+{
+    return load->retry != NULL || ndb_pending(load->settings->tool.ndb) > 0;
+}
+
+/* Reads and sends rows while there are slots, at most some before the clock is looked at. A pipe is
+ * waited for only when nothing else is to be done. True: it has no row yet. */
+static bool read_rows(struct load *load)
 {
     const char *raw = NULL;
     const char *problem = NULL;
@@ -166,22 +173,24 @@ static void read_rows(struct load *load)
             load->number >= load->settings->ignore_lines) {
             load->stop = true;
             load->at_end = true;
-            return;
+            return false;
         }
-        if (!import_state_may_send(&load->state, load->number)) return;
-        int got = import_input_row(&load->input, &load->format, &load->csv, &raw, &problem);
+        if (!import_state_may_send(&load->state, load->number)) return false;
+        int got = import_input_row(&load->input, &load->format, !is_busy(load), &load->csv, &raw,
+                                   &problem);
+        if (got == IMPORT_NO_ROW_YET) return true;
         if (got < 0) {
             look_for_interrupt(load);
             if (!load->interrupted)
                 (void)fprintf(stderr, "%s: after row %" PRIu64 ": %s\n", load->path, load->number,
                               problem);
             import_fail(load);
-            return;
+            return false;
         }
         if (got == 0) {
             load->stop = true;
             load->at_end = true;
-            return;
+            return false;
         }
         load->number++;
         import_state_row(&load->state, load->number, import_input_position(&load->input));
@@ -190,6 +199,7 @@ static void read_rows(struct load *load)
         else
             import_state_done(&load->state, load->number, IMPORT_IGNORED);
     }
+    return false;
 }
 
 /* ---- One file ---- */
@@ -204,7 +214,7 @@ static void run(struct load *load)
         if (load->failed || load->commits.lost) import_drop_retries(load);
         import_send_due(load);
         bool reads = !load->stop && !load->commits.lost;
-        if (reads) read_rows(load);
+        bool later = reads && read_rows(load);
         uint32_t pending = ndb_pending(ndb);
         if (pending == 0 && load->retry == NULL) {
             if (load->commits.lost && !load->failed) {
@@ -214,8 +224,8 @@ static void run(struct load *load)
             if (load->stop && import_settle(load)) break;
         }
         /* With room for more rows there is no reason to wait. */
-        bool wait =
-            !reads || load->free == NULL || !import_state_may_send(&load->state, load->number);
+        bool wait = !reads || later || load->free == NULL ||
+                    !import_state_may_send(&load->state, load->number);
         if (wait && pending == 0) {
             (void)nanosleep(&(struct timespec){.tv_nsec = 1000000L}, NULL);
         } else if (ndb_poll(ndb, wait ? POLL_MS : 0, wait ? 1 : 0) < 0) {

@@ -616,6 +616,21 @@ rows=$(sed -nE 's/.*interrupted, ([0-9]+) rows.* row ([0-9]+) is.*/\1 \2/p' "$BO
 has_rows big "${rows% *}"
 want 0 "$BIN/ndb_delete_all" -d test big
 
+say "rows of a pipe are in the table while its next row is waited for"
+want 0 "$BIN/ndb_delete_all" -d test taken
+"$BIN/ndb_import" --state-dir="$BOX/state" --input-type=csv --table=taken test "$BOX/taken" >"$BOX/out" 2>"$BOX/err" &
+importer=$!
+PIDS+=("$importer")
+exec 8<>"$BOX/taken" # Without waiting for a reader.
+for i in 1 2 3; do
+    printf '%d' $i >&8 # It looks for the rest, too, without waiting.
+    printf ',1\n' >&8
+    until [ "$(rows_of taken)" = $i ]; do kill -0 "$importer" || die "$(cat "$BOX/err")"; done
+done
+exec 8>&-
+wait "$importer" || fail "rows of a pipe: $(cat "$BOX/err")"
+has_rows taken 3
+
 say "interrupted while nobody writes to a pipe"
 for left_out in 0 9; do
     printf '5\t4009\ttext\tfive\n12\t4009\ttext\ttwelve\n' >"$BOX/state/slow.rej" # Of another run, which this one is to tell of.

@@ -1,6 +1,7 @@
 /* test_import_input.c -- the file of an import is read, and read again from where the rows are not
  * on disk. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -51,7 +53,7 @@ static uint32_t read_from(struct import_input *input, struct csv_row *row, uint3
     const char *raw = NULL;
     const char *problem = NULL;
     uint32_t count = 0;
-    while (count < most && import_input_row(input, &format, row, &raw, &problem) > 0) {
+    while (count < most && import_input_row(input, &format, true, row, &raw, &problem) > 0) {
         assert_int_equal(row->count, 2);
         assert_int_equal(strtoul(raw, NULL, 10), from + count);
         count++;
@@ -85,6 +87,37 @@ static void test_goes_back(void **state)
     import_input_close(&input);
 }
 
+/* Who has something else to do is not held up by a pipe without a row, or with a part of one. */
+static void test_pipe_without_row(void **state)
+{
+    static char name[] = "/tmp/test_import_pipe.XXXXXX";
+    struct import_input input;
+    struct csv_row row = {0};
+    const char *raw = NULL;
+    const char *problem = NULL;
+    (void)state;
+    assert_true(close(mkstemp(name)) == 0 && unlink(name) == 0 && mkfifo(name, 0600) == 0);
+    int writer = open(name, O_RDWR | O_CLOEXEC);
+    assert_true(import_input_open(&input, name));
+    assert_int_equal(import_input_row(&input, &format, false, &row, &raw, &problem),
+                     IMPORT_NO_ROW_YET);
+    assert_int_equal(write(writer, "1,on", 4), 4);
+    assert_int_equal(import_input_row(&input, &format, false, &row, &raw, &problem),
+                     IMPORT_NO_ROW_YET);
+    assert_int_equal(write(writer, "e\n2,two", 7), 7);
+    assert_int_equal(import_input_row(&input, &format, false, &row, &raw, &problem), 1);
+    assert_memory_equal(raw, "1,one\n", 6);
+    assert_int_equal(import_input_row(&input, &format, false, &row, &raw, &problem),
+                     IMPORT_NO_ROW_YET);
+    assert_int_equal(close(writer), 0);
+    assert_int_equal(import_input_row(&input, &format, false, &row, &raw, &problem), 1);
+    assert_memory_equal(raw, "2,two", 5);
+    assert_int_equal(import_input_row(&input, &format, false, &row, &raw, &problem), 0);
+    csv_row_free(&row);
+    import_input_close(&input);
+    assert_int_equal(unlink(name), 0);
+}
+
 static void test_no_file(void **state)
 {
     struct import_input input;
@@ -97,6 +130,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_goes_back),
+        cmocka_unit_test(test_pipe_without_row),
         cmocka_unit_test(test_no_file),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
