@@ -248,7 +248,7 @@ static void on_tick(uv_timer_t *timer)
      * now, would be for everybody. */
     if (stat(path, &status) != 0 && fstat(STDOUT_FILENO, &status) == 0 &&
         !S_ISREG(status.st_mode)) {
-        int made = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, LOG_MODE);
+        int made = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, LOG_MODE);
         if (made >= 0) (void)close(made);
     }
     /* Nothing that would be waited for is opened. */

@@ -44,6 +44,7 @@ struct import_input {
     size_t start, used, room;         /* Unread bytes are buffer[start .. used). */
     uint64_t bytes_read, bytes_total; /* Total 0: not known (a pipe). */
     bool at_end;
+    bool no_row;  /* The unread bytes are known to be no whole row. */
     bool regular; /* A file by its name: it can be read again. */
 };
 
@@ -54,8 +55,9 @@ bool import_input_seek(struct import_input *input, uint64_t position);
 /* Where the row after the last one begins. */
 uint64_t import_input_position(const struct import_input *input);
 /* The next row; fields live until the next call. 1, 0 at the end, -1: *problem tells why not, also
-   that a wait for a pipe was interrupted; IMPORT_NO_ROW_YET of a pipe, unless `wait` is true. */
-int import_input_row(struct import_input *input, const struct csv_format *format, bool wait,
+   that a wait for a pipe was interrupted; IMPORT_NO_ROW_YET of a pipe that has had none for so
+   long; -1: waits for ever. */
+int import_input_row(struct import_input *input, const struct csv_format *format, int wait_ms,
                      struct csv_row *row, const char **raw, const char **problem);
 #define IMPORT_NO_ROW_YET 2
 void import_input_close(struct import_input *input);
@@ -66,9 +68,9 @@ void import_input_close(struct import_input *input);
 void import_interrupts_begin(void);
 /* The number of the signal that has come; 0: none. */
 int import_interrupted(void);
-/* Is there something to be read, or the end? 1; 0: not yet; -1: interrupted. With `wait` it waits
-   for it. */
-int import_readable(int fd, bool wait);
+/* Waits so long, -1: for ever, for something to be read, or the end: 1; 0: not yet; -1:
+   interrupted. */
+int import_readable(int fd, int wait_ms);
 
 /* ---- Loading ---- */
 
@@ -79,9 +81,10 @@ struct import_totals {
     bool began;                              /* The file and the table are there. */
     bool complete;                           /* The whole file is done, in this run or before. */
     bool rejects_lost;                       /* Not all that were rejected are in the file. */
-    bool on_disk;                            /* Its rows survive the loss of all data nodes. */
-    bool interrupted;                        /* By a signal, which has told the totals. */
-    struct import_state_kept state;          /* What --resume of it would read. */
+    bool rejects_opened;            /* Who reads this pipe sees its end, or was waited for. */
+    bool on_disk;                   /* Its rows survive the loss of all data nodes. */
+    bool interrupted;               /* By a signal, which has told the totals. */
+    struct import_state_kept state; /* What --resume of it would read. */
     double seconds;
 };
 

@@ -47,6 +47,7 @@ bool import_input_seek(struct import_input *input, uint64_t position)
     input->used = 0;
     input->bytes_read = position;
     input->at_end = false; /* It may have been read to its end before. */
+    input->no_row = false;
     return true;
 }
 
@@ -80,19 +81,23 @@ static const char *fill(struct import_input *input)
     do {
         got = read(input->fd, input->buffer + input->used, input->room - input->used);
     } while (got < 0 && errno == EINTR);
+    /* Another program reads it, too, and has not waited, which goes for all of them. */
+    if (got < 0 && errno == EAGAIN) return NULL;
     if (got < 0) return strerror(errno);
     if (got == 0) input->at_end = true;
+    input->no_row = false;
     input->used += (size_t)got;
     input->bytes_read += (uint64_t)got;
     return NULL;
 }
 
-int import_input_row(struct import_input *input, const struct csv_format *format, bool wait,
+int import_input_row(struct import_input *input, const struct csv_format *format, int wait_ms,
                      struct csv_row *row, const char **raw, const char **problem)
 {
     for (;;) {
         const char *text = input->buffer + input->start;
-        int64_t step = csv_row_read(row, format, text, input->used - input->start, input->at_end);
+        size_t size = input->used - input->start;
+        int64_t step = input->no_row ? 0 : csv_row_read(row, format, text, size, input->at_end);
         if (step < 0) {
             *problem = "out of memory";
             return -1;
@@ -103,7 +108,8 @@ int import_input_row(struct import_input *input, const struct csv_format *format
             return 1;
         }
         if (input->at_end) return 0;
-        int ready = input->regular ? 1 : import_readable(input->fd, wait);
+        input->no_row = true;
+        int ready = input->regular ? 1 : import_readable(input->fd, wait_ms);
         if (ready == 0) return IMPORT_NO_ROW_YET;
         *problem = ready > 0 ? fill(input) : "interrupted";
         if (*problem != NULL) return -1;

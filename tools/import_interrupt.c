@@ -51,15 +51,15 @@ int import_interrupted(void)
     return interrupted;
 }
 
-int import_readable(int fd, bool wait)
+int import_readable(int fd, int wait_ms)
 {
     struct pollfd both[] = {{.fd = fd, .events = POLLIN}, {.fd = woken[0], .events = POLLIN}};
     int ready = 0;
 
     do {
         if (interrupted != 0) return -1;
-        ready = poll(both, 2, wait ? -1 : 0);
+        ready = poll(both, 2, wait_ms);
     } while (ready < 0 && errno == EINTR);
     if (interrupted != 0) return -1;
-    return ready != 0; /* What else has failed, reading tells. */
+    return ready > 0;
 }

@@ -155,20 +155,25 @@ static void look_for_interrupt(struct load *load)
     import_fail(load);
 }
 
-/* Is a row on its way, or to be sent again? Only answers that are taken bring it on. */
-static bool is_busy(const struct load *load)
+/* How long nothing else is to be done but to wait for the next row of a pipe; -1: for ever. Only
+ * answers that are taken bring a row on that was sent, or is to be sent again. */
+static int may_wait_ms(const struct load *load)
 {
-    return load->retry != NULL || ndb_pending(load->settings->tool.ndb) > 0;
+    if (load->retry != NULL || ndb_pending(load->settings->tool.ndb) > 0) return 0;
+    if (!load->bar && load->settings->monitor_s == 0) return -1;
+    uint64_t now = import_now_ms();
+    return now < load->progress_ms ? (int)(load->progress_ms - now) : 0;
 }
 
-/* Reads and sends rows while there are slots, at most some before the clock is looked at. A pipe is
- * waited for only when nothing else is to be done. True: it has no row yet. */
+/* Reads and sends rows while there are slots, at most some before the clock is looked at. True: a
+ * pipe has no row yet. */
 static bool read_rows(struct load *load)
 {
     const char *raw = NULL;
     const char *problem = NULL;
 
-    for (uint32_t i = 0; i < ROWS_PER_LOOK && load->free != NULL && !load->stop; i++) {
+    for (uint32_t i = 0;
+         i < ROWS_PER_LOOK && load->free != NULL && !load->stop && !load->commits.lost; i++) {
         if (load->number - load->settings->ignore_lines == load->settings->rows_max &&
             load->number >= load->settings->ignore_lines) {
             load->stop = true;
@@ -176,7 +181,7 @@ static bool read_rows(struct load *load)
             return false;
         }
         if (!import_state_may_send(&load->state, load->number)) return false;
-        int got = import_input_row(&load->input, &load->format, !is_busy(load), &load->csv, &raw,
+        int got = import_input_row(&load->input, &load->format, may_wait_ms(load), &load->csv, &raw,
                                    &problem);
         if (got == IMPORT_NO_ROW_YET) return true;
         if (got < 0) {
@@ -307,6 +312,7 @@ int import_load(struct import_settings *settings, const char *path, const char *
         load->totals.complete = load->totals.on_disk = true;
     else if (load->totals.began)
         run_and_tell(load, state_name);
+    load->totals.rejects_opened = load->rejects.file != NULL || load->rejects_lost;
     /* What could not be written is tried once more, and has been told. */
     if (!import_reject_file_end(&load->rejects) && !load->rejects_lost) import_rejects_failed(load);
     load->totals.rejects_lost = load->rejects_lost;

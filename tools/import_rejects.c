@@ -51,8 +51,9 @@ void import_rejects_failed(struct load *load)
                   : "nobody reads this pipe";
     (void)fprintf(stderr, "%s%s: %s%s%s. Rejected rows cannot be kept; %s\n", load->bar ? "\n" : "",
                   rejects->path, rejects->failed, itself ? "" : ": ", why,
-                  gone ? "those that count already are not tried again"
-                       : "what is not in this file counts as not done");
+                  !gone                     ? "what is not in this file counts as not done"
+                  : import_can_repeat(load) ? "those that count already are not tried again"
+                                            : "those before are not tried again");
     load->rejects_lost = true;
     import_fail(load);
 }
@@ -101,6 +102,8 @@ void import_reject(struct load *load, uint64_t number, int32_t code, const char 
     (void)putc('\t', out);
     write_escaped(out, raw, raw_size);
     (void)putc('\n', out);
+    /* Who corrects a pipe's rows may wait for them; and no state would know of one that is lost. */
+    if (!load->input.regular) (void)fflush(out);
     if (ferror(out) != 0) {
         import_rejects_failed(load);
         return;

@@ -416,7 +416,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
 /* What has become of a file. */
 struct file_end {
     bool began;
-    bool rejects_lost;
+    bool rejects_opened;
     struct import_state_kept state;
 };
 
@@ -465,7 +465,7 @@ static int import_file(struct import_settings *import, const char *database, con
         import_totals_print(database, table, &totals);
     if (!totals.complete) all->complete = false;
     *end = (struct file_end){
-        .began = totals.began, .rejects_lost = totals.rejects_lost, .state = totals.state};
+        .began = totals.began, .rejects_opened = totals.rejects_opened, .state = totals.state};
     if (totals.rejected > 0 && !totals.rejects_lost)
         (void)fprintf(stderr, "Rejected rows are in %s\n", rejects);
     import->format = options_format;
@@ -497,27 +497,28 @@ static int import_each(struct import_settings *import, int argc, char **argv, in
                        struct all_files *all)
 {
     int code = TOOL_OK;
+    int signal = 0; /* What comes behind the last row has interrupted nothing. */
     int i = database + 1;
 
     for (; i < argc; i++) {
-        if (import_interrupted() != 0) {
+        signal = import_interrupted();
+        if (signal != 0) {
             tell_not_begun(import, argv[i]);
             end_reject_pipe(import, argv[i], &all->reader_tries);
             break;
         }
         bool good = import_file(import, argv[database], argv[i], all, &all->ends[i]) == TOOL_OK;
-        /* One that could not be opened was waited for already. */
-        if (!all->ends[i].began && !all->ends[i].rejects_lost)
+        signal = import_interrupted();
+        if (!all->ends[i].began && !all->ends[i].rejects_opened)
             end_reject_pipe(import, argv[i], &all->reader_tries);
         if (good) continue;
         code = TOOL_FAILED;
-        if (!import->keep_going || import_interrupted() != 0) break;
+        if (!import->keep_going || signal != 0) break;
     }
     all->complete = all->complete && i >= argc;
-    if (import_interrupted() != 0 && !all->complete) code = SIGNAL_EXIT + import_interrupted();
     while (++i < argc)
         end_reject_pipe(import, argv[i], &all->reader_tries);
-    return code;
+    return signal != 0 && !all->complete ? SIGNAL_EXIT + signal : code;
 }
 
 static int import_files(struct import_settings *import, int argc, char **argv, int database)

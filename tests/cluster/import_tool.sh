@@ -565,7 +565,7 @@ for way in rm mv replace; do
     esac
     exec 8>&-
     wait "$importer" && fail "rejected rows that are gone: $(cat "$BOX/err")"
-    want_text err 'taken\.rej: it was removed or replaced since this import began, and the rejected rows with it\. Rejected rows cannot be kept; those that count already are not tried again$'
+    want_text err 'taken\.rej: it was removed or replaced since this import began, and the rejected rows with it\. Rejected rows cannot be kept; those before are not tried again$'
     grep -q 'Rejected rows are in' "$BOX/err" && fail "rejected rows are where none are: $(cat "$BOX/err")"
     want 0 "$BIN/ndb_delete_all" -d test taken
 done
@@ -618,18 +618,35 @@ want 0 "$BIN/ndb_delete_all" -d test big
 
 say "rows of a pipe are in the table while its next row is waited for"
 want 0 "$BIN/ndb_delete_all" -d test taken
-"$BIN/ndb_import" --state-dir="$BOX/state" --input-type=csv --table=taken test "$BOX/taken" >"$BOX/out" 2>"$BOX/err" &
+rm -f "$BOX/taken.rej"
+"$BIN/lock_client" taken a 9 insert <"$BOX/hold" >"$BOX/lock.out" 2>&1 &
+lock=$!
+PIDS+=("$lock")
+exec 7>"$BOX/hold"
+wait_text lock.out locked
+"$BIN/ndb_import" --state-dir="$BOX/state" --rejects=9 --rejects-file="$BOX/taken.rej" --input-type=csv --table=taken test "$BOX/taken" >"$BOX/out" 2>"$BOX/err" 7>&- &
 importer=$!
 PIDS+=("$importer")
 exec 8<>"$BOX/taken" # Without waiting for a reader.
-for i in 1 2 3; do
-    printf '%d' $i >&8 # It looks for the rest, too, without waiting.
-    printf ',1\n' >&8
-    until [ "$(rows_of taken)" = $i ]; do kill -0 "$importer" || die "$(cat "$BOX/err")"; done
-done
+become() { # NUMBER: so many rows are in the table soon.
+    for _ in $(seq 900); do
+        [ "$(rows_of taken)" = "$1" ] && return
+        kill -0 "$importer" || break
+    done
+    die "there are $(rows_of taken) rows instead of $1: $(cat "$BOX/err")"
+}
+printf '1,1\n2' >&8 # With the begin of the next one.
+become 1
+printf ',1\nnone,1\n9,1\n' >&8
+become 2
+wait_text taken.rej $'^3\t.*none,1$'
+wait_text err 'have taken no row for a while' # The last one waits for the lock, in vain more than once.
+exec 7>&-
+wait "$lock" || fail "the lock: $(cat "$BOX/lock.out")"
+become 3
 exec 8>&-
 wait "$importer" || fail "rows of a pipe: $(cat "$BOX/err")"
-has_rows taken 3
+rm "$BOX/taken.rej"
 
 say "interrupted while nobody writes to a pipe"
 for left_out in 0 9; do

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/support/temp_directory.h"
 #include "tools/import.h"
 
 #define ROWS 1000u
@@ -53,7 +54,7 @@ static uint32_t read_from(struct import_input *input, struct csv_row *row, uint3
     const char *raw = NULL;
     const char *problem = NULL;
     uint32_t count = 0;
-    while (count < most && import_input_row(input, &format, true, row, &raw, &problem) > 0) {
+    while (count < most && import_input_row(input, &format, -1, row, &raw, &problem) > 0) {
         assert_int_equal(row->count, 2);
         assert_int_equal(strtoul(raw, NULL, 10), from + count);
         count++;
@@ -90,32 +91,32 @@ static void test_goes_back(void **state)
 /* Who has something else to do is not held up by a pipe without a row, or with a part of one. */
 static void test_pipe_without_row(void **state)
 {
-    static char name[] = "/tmp/test_import_pipe.XXXXXX";
+    char directory[TEMP_DIRECTORY_SIZE];
+    char name[TEMP_DIRECTORY_SIZE + 8];
     struct import_input input;
     struct csv_row row = {0};
     const char *raw = NULL;
     const char *problem = NULL;
     (void)state;
-    assert_true(close(mkstemp(name)) == 0 && unlink(name) == 0 && mkfifo(name, 0600) == 0);
+    temp_directory_make(directory);
+    (void)snprintf(name, sizeof name, "%s/pipe", directory);
+    assert_int_equal(mkfifo(name, 0600), 0);
     int writer = open(name, O_RDWR | O_CLOEXEC);
     assert_true(import_input_open(&input, name));
-    assert_int_equal(import_input_row(&input, &format, false, &row, &raw, &problem),
-                     IMPORT_NO_ROW_YET);
+    assert_int_equal(import_input_row(&input, &format, 0, &row, &raw, &problem), IMPORT_NO_ROW_YET);
     assert_int_equal(write(writer, "1,on", 4), 4);
-    assert_int_equal(import_input_row(&input, &format, false, &row, &raw, &problem),
-                     IMPORT_NO_ROW_YET);
+    assert_int_equal(import_input_row(&input, &format, 0, &row, &raw, &problem), IMPORT_NO_ROW_YET);
     assert_int_equal(write(writer, "e\n2,two", 7), 7);
-    assert_int_equal(import_input_row(&input, &format, false, &row, &raw, &problem), 1);
+    assert_int_equal(import_input_row(&input, &format, 0, &row, &raw, &problem), 1);
     assert_memory_equal(raw, "1,one\n", 6);
-    assert_int_equal(import_input_row(&input, &format, false, &row, &raw, &problem),
-                     IMPORT_NO_ROW_YET);
+    assert_int_equal(import_input_row(&input, &format, 0, &row, &raw, &problem), IMPORT_NO_ROW_YET);
     assert_int_equal(close(writer), 0);
-    assert_int_equal(import_input_row(&input, &format, false, &row, &raw, &problem), 1);
+    assert_int_equal(import_input_row(&input, &format, 0, &row, &raw, &problem), 1);
     assert_memory_equal(raw, "2,two", 5);
-    assert_int_equal(import_input_row(&input, &format, false, &row, &raw, &problem), 0);
+    assert_int_equal(import_input_row(&input, &format, 0, &row, &raw, &problem), 0);
     csv_row_free(&row);
     import_input_close(&input);
-    assert_int_equal(unlink(name), 0);
+    temp_directory_remove(directory);
 }
 
 static void test_no_file(void **state)

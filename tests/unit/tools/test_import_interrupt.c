@@ -30,7 +30,7 @@ static int signals(int first, int second, int ignored)
         import_interrupts_begin();
         (void)raise(first);
         if (import_interrupted() != (first == ignored ? 0 : first)) _exit(NOT_NOTED);
-        if (first != ignored && import_readable(nothing[0], true) >= 0) _exit(STILL_WAITS);
+        if (first != ignored && import_readable(nothing[0], -1) >= 0) _exit(STILL_WAITS);
         (void)raise(second);
         _exit(SURVIVED);
     }
