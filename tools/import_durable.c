@@ -106,7 +106,7 @@ void import_go_back(struct load *load)
     if (!import_can_repeat(load)) {
         (void)fprintf(stderr,
                       "%s: commits were lost in a restart of the cluster, and %s: some of the rows "
-                      "up to %" PRIu64 " are not in the table\n",
+                      "up to %" PRIu64 " may not be in the table\n",
                       load->path,
                       state->ends == NULL ? "a pipe cannot be read again"
                                           : "rows that got numbers would come twice",

@@ -264,8 +264,8 @@ static void check_kept(const struct argp_state *state, int first, const char *pa
 {
     struct stat kept, input;
 
-    /* Nothing goes of what a device or pipe has. */
-    if (stat(path, &kept) != 0 || !S_ISREG(kept.st_mode)) return;
+    /* Nothing goes of what a device has; who reads what he writes to a pipe waits for himself. */
+    if (stat(path, &kept) != 0 || !(S_ISREG(kept.st_mode) || S_ISFIFO(kept.st_mode))) return;
     for (int i = first; i < state->argc; i++) {
         const char *name = state->argv[i];
         bool there =
@@ -582,6 +582,7 @@ int main(int argc, char **argv)
     import->outstanding = settings.workers * settings.batch;
     if (import->outstanding > OUTSTANDING_MAX) import->outstanding = OUTSTANDING_MAX;
     (void)signal(SIGPIPE, SIG_IGN); /* Who does not read on is an error of that stream. */
+    (void)signal(SIGXFSZ, SIG_IGN); /* A limit of files is told like a full disk. */
     if ((!import->keep_going && !files_are_there(argc, argv, settings.first + 1)) ||
         !tool_connect(&import->tool)) {
         uint32_t tries = IMPORT_READER_TRIES;

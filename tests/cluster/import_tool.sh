@@ -255,6 +255,10 @@ printf '24,"x",1\nnone,"y",2\n' >"$BOX/held.pipe"
 import 1 --rejects-file=/dev/full --input-type=csv --table=small test <(cat "$BOX/held.pipe")
 want_text err ': row 2 is the last one that was read; some of the rows up to it may be neither in the table nor in /dev/full$'
 told_once '/dev/full: No space left on device'
+seq 2000 | sed 's/$/,x,x/' >"$BOX/limit.csv"
+want 1 bash -c 'ulimit -f 8; exec "$@"' limited "$BIN/ndb_import" --rejects=9999 --rejects-file="$BOX/limit.rej" --input-type=csv --table=small test - <"$BOX/limit.csv"
+told_once 'limit\.rej: File too large\. Rejected rows cannot be kept'
+want_text err 'some of the rows up to it may be neither in the table nor in .*/limit\.rej$'
 ln -s /dev/null "$BOX/null.rej"
 printf '31,"x",1\nnone,"y",2\n33,"z",3\n' >"$BOX/null.csv"
 import 1 --rejects-file="$BOX/null.rej" --table=small test "$BOX/null.csv"
@@ -327,6 +331,11 @@ echo 'small' >"$BOX/self/big.csv" # The reject file of one input is the other on
 ln -f "$BOX/self/small.rej" "$BOX/self/big.rej"
 want 2 "$BIN/ndb_import" --state-dir="$BOX/self" test "$BOX/self/big.csv" "$BOX/self/small.rej"
 has_rows small 0
+mkfifo "$BOX/self/pipe" # Who reads what he writes to it waits for himself.
+for input in - "$BOX/self/pipe"; do
+    want 2 timeout 60 "$BIN/ndb_import" --state-dir="$BOX/self" --rejects=9 --rejects-file="$BOX/self/pipe" --input-type=csv --table=small test "$input" <>"$BOX/self/pipe"
+    want_text err "$input is to be imported, and is the same file as .*/self/pipe, which the import writes"
+done
 mv "$BOX/self/small.rej" "$BOX/self/small.stt" # Without --stats it is a file like others.
 import 0 --rejects=1 --input-type=csv test "$BOX/self/small.stt"
 has_rows small 1
