@@ -220,6 +220,16 @@ static void lost_without_files(void **state)
     }
 }
 
+/* The load has a reject file open that is gone. */
+static void open_and_remove(struct load *load)
+{
+    temp_file_make("rows", "1\t4313\ttext\trow\n");
+    load->rejects = (struct import_reject_file){.path = "rows", .file = fopen("rows", "a+")};
+    assert_non_null(load->rejects.file);
+    assert_int_equal(unlink("rows"), 0);
+    rejects_errno = 0;
+}
+
 /* Rows that a former run has rejected, which the state counts, are in it; or it is of no matter. */
 static void reject_file_is_gone(void **state)
 {
@@ -227,14 +237,10 @@ static void reject_file_is_gone(void **state)
     struct import_settings settings;
     (void)state;
     for (uint32_t counted = 0; counted < 2; counted++) {
-        temp_file_make("rows", "1\t4313\ttext\trow\n");
         begin(&load, &settings);
         load.commits.epoch = 0;
         load.state.durable.rejected = counted;
-        load.rejects = (struct import_reject_file){.path = "rows", .file = fopen("rows", "a")};
-        assert_non_null(load.rejects.file);
-        assert_int_equal(unlink("rows"), 0);
-        rejects_errno = 0;
+        open_and_remove(&load);
         import_end_state(&load);
         assert_int_equal(load.failed, counted == 1);
         assert_int_equal(rejects_errno, counted == 1 ? ESTALE : 0);
@@ -252,16 +258,12 @@ static void reject_file_is_gone_going_back(void **state)
     (void)state;
     repeats = true;
     for (uint32_t begun = 0; begun < 2; begun++) {
-        temp_file_make("rows", "1\t4313\ttext\trow\n");
         begin(&load, &settings);
         load.commits.lost = true;
         load.state.kinds = kinds;
         load.state.durable.mark = load.state.durable.rejected = 1;
         load.rejects_begun = begun == 1;
-        load.rejects = (struct import_reject_file){.path = "rows", .file = fopen("rows", "a+")};
-        assert_non_null(load.rejects.file);
-        assert_int_equal(unlink("rows"), 0);
-        rejects_errno = 0;
+        open_and_remove(&load);
         import_go_back(&load);
         assert_int_equal(load.failed, begun == 1);
         assert_int_equal(rejects_errno, begun == 1 ? ESTALE : 0);
