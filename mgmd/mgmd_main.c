@@ -367,6 +367,8 @@ static int run_as_daemon(struct mgmd *mgmd)
     if (child == 0) {
         (void)close(ends[0]);
         (void)setsid();
+        /* Whoever moves its log may send one, and need not: where it has gone is looked at. */
+        (void)signal(SIGHUP, SIG_IGN);
         return run(mgmd, ends[1]);
     }
     (void)close(ends[1]);

@@ -144,6 +144,8 @@ rm "$DIR/ndb_49_out.log" # Then there is a file instead, of the mode that it alw
 until [ -f "$DIR/ndb_49_out.log" ]; do kill -0 "$PID" || die "the server ends"; done
 [ "$(stat -c %a "$DIR/ndb_49_out.log")" = 640 ] || fail "the log is for everybody: $(ls -l "$DIR/ndb_49_out.log")"
 until [ "/proc/$PID/fd/1" -ef "$DIR/ndb_49_out.log" ]; do kill -0 "$PID" || die "the server does not write to it"; done
+kill -HUP "$PID" # Whoever has moved its log may think that it has to be told.
+want 0 timeout 60 "$BIN/ndb_mgm" -c "127.0.0.1:$PORT" -e show
 kill "$PID"
 wait_text mgm/ndb_49_cluster.log 'Management server shuts down'
 while kill -0 "$PID" 2>/dev/null; do sleep 0.05; done
