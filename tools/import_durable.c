@@ -31,6 +31,13 @@ void import_committed(struct load *load, uint64_t epoch)
     if (epoch > commits->epoch || commits->lost) commits->epoch = epoch;
 }
 
+/* A pipe may be silent for days, and the cluster be away meanwhile: what it could not be asked then
+ * is asked again, and nothing has failed before the end. */
+static bool is_asked_again(const struct load *load)
+{
+    return load->state.ends == NULL && !load->stop;
+}
+
 static void told(int result, uint64_t epoch, const ndb_error_t *error, void *context)
 {
     struct load *load = context;
@@ -43,9 +50,13 @@ static void told(int result, uint64_t epoch, const ndb_error_t *error, void *con
         if (commits->lost) return; /* Some of these rows may be of the life before. */
         if (result == 0) commits->point.epoch = epoch;
         import_state_durable(&load->state, &commits->point);
+        /* That a cluster without files was lost while a pipe was silent is seen by its epoch. */
+        if (commits->memory && is_asked_again(load)) return;
         if (commits->epoch == epoch || commits->memory) commits->epoch = 0;
     } else if (error->code == ERR_EPOCH_LOST || error->code == ERR_EPOCH_FORGOTTEN) {
         commits->lost = true;
+    } else if (is_asked_again(load)) {
+        return;
     } else if (++commits->tries > load->settings->temporary_max ||
                (error->status != NDB_STATUS_TEMPORARY && error->code != ERR_REQUEST_TIMEOUT)) {
         (void)fprintf(stderr, "%s: whether the rows are on disk: ", load->path);
@@ -67,8 +78,9 @@ static void ask(struct load *load)
         import_state_durable(&load->state, &commits->point);
         return;
     }
+    commits->asked_ms = import_now_ms();
     commits->waiting = ndb_wait_durable_async(ndb, commits->epoch, DURABLE_MS, told, load) == 0;
-    if (commits->waiting) return;
+    if (commits->waiting || is_asked_again(load)) return;
     commits->tries++;
     tool_print_error(ndb_error(ndb));
     import_fail(load);
@@ -267,6 +279,16 @@ static bool keep_rejects(struct load *load)
     return false;
 }
 
+int import_asks_in_ms(const struct load *load, uint64_t now)
+{
+    const struct import_commits *commits = &load->commits;
+
+    if (commits->epoch == 0 || commits->waiting || commits->memory || !is_asked_again(load))
+        return -1;
+    uint64_t next = commits->asked_ms + SAVE_MS;
+    return now < next ? (int)(next - now) : 0;
+}
+
 /* Writes the state when it is time, and takes a sample of the speed. */
 void import_keep_state(struct load *load)
 {
@@ -281,7 +303,11 @@ void import_keep_state(struct load *load)
         load->sample_ms = now;
         load->sample_rows = load->totals.rows;
     }
-    if (state->ends == NULL || load->stop || load->commits.lost) return;
+    if (load->stop || load->commits.lost) return;
+    if (state->ends == NULL) {
+        if (import_asks_in_ms(load, now) == 0) ask(load);
+        return;
+    }
     if (now - state->saved_ms < SAVE_MS && load->number + SAVE_ROWS / 2 < state->limit) return;
     ask(load);
     if (keep_rejects(load) && !import_state_save(state, load->number + SAVE_ROWS, now))

@@ -160,9 +160,11 @@ static void look_for_interrupt(struct load *load)
 static int may_wait_ms(const struct load *load)
 {
     if (load->retry != NULL || ndb_pending(load->settings->tool.ndb) > 0) return 0;
-    if (!load->bar && load->settings->monitor_s == 0) return -1;
     uint64_t now = import_now_ms();
-    return now < load->progress_ms ? (int)(load->progress_ms - now) : 0;
+    int wait = import_asks_in_ms(load, now);
+    if (!load->bar && load->settings->monitor_s == 0) return wait;
+    int progress = now < load->progress_ms ? (int)(load->progress_ms - now) : 0;
+    return wait >= 0 && wait < progress ? wait : progress;
 }
 
 /* Reads and sends rows while there are slots, at most some before the clock is looked at. True: a

@@ -18,6 +18,7 @@ struct import_commits {
     uint64_t epoch;            /* The greatest that is not known to be on disk; 0: there is none. */
     bool waiting;              /* The cluster was asked about the rows up to `point`. */
     struct import_point point; /* What is known to be on disk when it says yes. */
+    uint64_t asked_ms;         /* When the last question was put. */
     uint32_t tries;            /* Questions in a row without the answer that they are on disk. */
     bool lost;                 /* Some commits are lost, and their rows are to be imported again. */
     bool memory;               /* The cluster has no files. */
@@ -125,6 +126,9 @@ bool import_begin_state(struct load *load, const char *table_name, const char *s
 void import_committed(struct load *load, uint64_t epoch);
 /* Now and then: asks what is on disk, and writes the state. */
 void import_keep_state(struct load *load);
+/* When a pipe is silent: so long until the cluster is asked about its rows, which are in memory
+   else when all data nodes restart; -1: there is nothing to ask. */
+int import_asks_in_ms(const struct load *load, uint64_t now);
 /* Everything is answered. True: and on disk, or the load has failed and that will not be known;
    else the cluster is asked. */
 bool import_settle(struct load *load);

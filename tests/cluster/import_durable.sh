@@ -238,6 +238,31 @@ refused_with --null=x
 resume
 compare "other options"
 
+say "all data nodes, while a pipe is silent whose rows are on disk by then"
+new_table
+mkfifo "$BOX/slow"
+head -n 500 "$BOX/big.csv" >"$BOX/some.csv"
+"$BIN/ndb_import" --state-dir="$BOX/state" --input-type=csv --table=big --monitor=1 test "$BOX/slow" >"$BOX/out" 2>"$BOX/err" &
+importer=$!
+PIDS+=("$importer")
+exec 8<>"$BOX/slow" # Without waiting for a reader.
+head -n 250 "$BOX/some.csv" >&8
+for _ in $(seq 900); do # It asks once a second, as often as it tells this.
+    [ "$(grep -c ': 250 rows' "$BOX/err")" -ge 6 ] && break
+    kill -0 "$importer" || die "$(cat "$BOX/err")"
+    sleep 0.1
+done
+kill_nodes
+restart_nodes 8>&- # The nodes would be writers, too.
+tail -n 250 "$BOX/some.csv" >&8
+exec 8>&-
+wait "$importer" || fail "nothing is lost, and the import ends with exit code $?: $(cat "$BOX/err")"
+want_text out '^test\.big: 500 rows imported, 0 rejected, .*, on disk, '
+mv "$BOX/big.csv" "$BOX/kept.csv"
+mv "$BOX/some.csv" "$BOX/big.csv"
+compare "a silent pipe"
+mv "$BOX/kept.csv" "$BOX/big.csv"
+
 say "rejected rows that cannot be kept are not done"
 new_table
 awk 'BEGIN { for (i = 1; i <= 6000; i++) printf "%s,\"row %d\",%d\n", i % 2 ? i : "none", i, i }' >"$BOX/odd.csv"

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include "tests/unit/support/temp_directory.h"
 #include "tools/import_load.h"
+#include "values/errors.h"
 
 /* ---- What import_durable.c calls. ---- */
 
@@ -65,9 +66,11 @@ void tool_print_error(const ndb_error_t *error)
     (void)error;
 }
 
+static uint64_t now_ms;
+
 uint64_t import_now_ms(void)
 {
-    return 0;
+    return now_ms;
 }
 
 void import_fail(struct load *load)
@@ -135,11 +138,11 @@ static void begin(struct load *load, struct import_settings *settings)
     import_committed(load, 5ull << 32 | 1u << 16);
 }
 
-/* What the cluster answers to the question under way. */
+/* What the cluster answers to the question under way; code 0: the rows are on disk. */
 static void tell(int32_t code, enum ndb_error_status status)
 {
     answer = (ndb_error_t){.code = code, .status = status, .text = "", .detail = ""};
-    told(-1, asker->commits.epoch, &answer, asker);
+    told(code == 0 ? 0 : -1, asker->commits.epoch, &answer, asker);
 }
 
 static void permanent_answer(void **state)
@@ -272,6 +275,80 @@ static void reject_file_is_gone_going_back(void **state)
     repeats = false;
 }
 
+/* A pipe that has been silent for so long. */
+static void silent(struct load *load, uint64_t ms, uint32_t questions)
+{
+    now_ms += ms;
+    import_keep_state(load);
+    assert_int_equal(asked, questions);
+}
+
+/* Rows of a pipe that are on disk by the time that the cluster is lost are not. */
+static void pipe_asks_once_a_second(void **state)
+{
+    struct load load;
+    struct import_settings settings;
+    (void)state;
+    now_ms = 5000;
+    begin(&load, &settings);
+    load.stop = load.at_end = false;
+    silent(&load, 0, 1);
+    assert_int_equal(import_asks_in_ms(&load, now_ms), -1); /* It has not been answered. */
+    tell(0, NDB_STATUS_SUCCESS);
+    silent(&load, 60000, 1); /* Nothing is left to be asked. */
+    assert_int_equal(import_asks_in_ms(&load, now_ms), -1);
+    import_committed(&load, 6ull << 32 | 1u << 16); /* In the next life of the cluster. */
+    assert_false(load.commits.lost);
+    silent(&load, 0, 2);
+    tell(0, NDB_STATUS_SUCCESS);
+    import_committed(&load, 6ull << 32 | 2u << 16);
+    silent(&load, 100, 2);
+    assert_int_equal(import_asks_in_ms(&load, now_ms), 900);
+    silent(&load, 900, 3);
+}
+
+/* An outage that a silent pipe lives through ends no import. */
+static void pipe_asks_again_and_again(void **state)
+{
+    struct load load;
+    struct import_settings settings;
+    (void)state;
+    begin(&load, &settings);
+    load.stop = load.at_end = false;
+    for (uint32_t i = 1; i <= 9; i++) {
+        refused = i % 3 == 0;
+        silent(&load, 1000, i);
+        if (!refused) tell(4012, NDB_STATUS_UNKNOWN);
+    }
+    assert_false(load.failed);
+    silent(&load, 1000, 10);
+    tell(ERR_EPOCH_LOST, NDB_STATUS_PERMANENT);
+    assert_true(load.commits.lost);
+    silent(&load, 1000, 10);
+}
+
+/* A cluster without files is asked once, and again at the end: its loss meanwhile is seen then. */
+static void pipe_without_files(void **state)
+{
+    struct load load;
+    struct import_settings settings;
+    (void)state;
+    begin(&load, &settings);
+    load.stop = load.at_end = false;
+    load.commits.life = lives;
+    silent(&load, 1000, 1);
+    tell(ERR_NO_FILES_NOT_DURABLE, NDB_STATUS_PERMANENT);
+    silent(&load, 60000, 1);
+    load.stop = load.at_end = true;
+    assert_false(import_settle(&load));
+    assert_int_equal(asked, 2);
+    lives++;
+    tell(ERR_NO_FILES_NOT_DURABLE, NDB_STATUS_PERMANENT);
+    assert_true(import_settle(&load));
+    import_end_state(&load);
+    assert_true(load.failed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +357,9 @@ int main(void)
         cmocka_unit_test(temporary_answers),
         cmocka_unit_test(failed_before),
         cmocka_unit_test(lost_without_files),
+        cmocka_unit_test(pipe_asks_once_a_second),
+        cmocka_unit_test(pipe_asks_again_and_again),
+        cmocka_unit_test(pipe_without_files),
         cmocka_unit_test(reject_file_is_gone),
         cmocka_unit_test(reject_file_is_gone_going_back),
     };
