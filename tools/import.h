@@ -46,6 +46,7 @@ struct import_input {
     bool at_end;
     bool no_row;  /* The unread bytes are known to be no whole row. */
     bool regular; /* A file by its name: it can be read again. */
+    bool cut;     /* It has ended before the end that it had when it was opened. */
 };
 
 /* "-" is standard input. False: errno tells. */
@@ -68,9 +69,13 @@ void import_input_close(struct import_input *input);
 void import_interrupts_begin(void);
 /* The number of the signal that has come; 0: none. */
 int import_interrupted(void);
-/* Waits so long, -1: for ever, for something to be read, or the end: 1; 0: not yet; -1:
-   interrupted. */
+/* Waits so long, -1: for ever, for something to be read, or the end: positive; 0: not yet; -1:
+   errno tells, EINTR that it was interrupted. */
 int import_readable(int fd, int wait_ms);
+#define IMPORT_PATIENCE_MS 2000 /* After an interruption, with who does not read on. */
+/* Waits until something may be written. False: errno tells, ETIMEDOUT that it was interrupted, and
+   nobody has read on since. */
+bool import_writable(int fd);
 
 /* ---- Loading ---- */
 

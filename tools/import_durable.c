@@ -391,6 +391,16 @@ static void tell_loss(const struct load *load)
         load->path);
 }
 
+/* Nobody can go on with a file that has changed. */
+static void tell_cut(const struct load *load)
+{
+    (void)fprintf(stderr,
+                  "%s: row %" PRIu64 " is the last one that is done; --resume refuses the file, "
+                  "which is another one now: without it, and with --rejects, the rows that are in "
+                  "the table are rejected, and the others imported\n",
+                  load->path, load->state.saved_mark);
+}
+
 void import_end_state(struct load *load)
 {
     struct import_state *state = &load->state;
@@ -412,6 +422,8 @@ void import_end_state(struct load *load)
             "%s: the table is not the one any more that it was: what of the file is in it "
             "has to be looked at\n",
             load->path);
+    else if (load->input.cut && !load->settings->missing_ai)
+        tell_cut(load);
     else if (!load->totals.complete && state->ends != NULL)
         tell_rest(load);
     else if (!load->totals.complete)

@@ -64,16 +64,17 @@ void import_input_close(struct import_input *input)
     input->fd = -1;
 }
 
-/* Moves the unread bytes to the front, makes room and reads more. NULL, or what is wrong. */
-static const char *fill(struct import_input *input)
+/* Moves the unread bytes to the front, makes room and reads more. 1, or -1: *problem tells. */
+static int fill(struct import_input *input, const char **problem)
 {
     memmove(input->buffer, input->buffer + input->start, input->used - input->start);
     input->used -= input->start;
     input->start = 0;
     if (input->used == input->room) {
-        if (input->room >= WINDOW_MAX) return "a row is longer than 64 MB: is a quote left open?";
-        char *grown = realloc(input->buffer, input->room * 2);
-        if (grown == NULL) return "out of memory";
+        char *grown = input->room >= WINDOW_MAX ? NULL : realloc(input->buffer, input->room * 2);
+        *problem = input->room >= WINDOW_MAX ? "a row is longer than 64 MB: is a quote left open?"
+                                             : "out of memory";
+        if (grown == NULL) return -1;
         input->buffer = grown;
         input->room *= 2;
     }
@@ -81,14 +82,37 @@ static const char *fill(struct import_input *input)
     do {
         got = read(input->fd, input->buffer + input->used, input->room - input->used);
     } while (got < 0 && errno == EINTR);
+    *problem = NULL;
     /* Another program reads it, too, and has not waited, which goes for all of them. */
-    if (got < 0 && errno == EAGAIN) return NULL;
-    if (got < 0) return strerror(errno);
+    if (got < 0 && errno == EAGAIN) return 1;
+    if (got < 0) *problem = strerror(errno);
+    input->cut = got == 0 && input->regular && input->bytes_read < input->bytes_total;
+    if (input->cut) *problem = "it was made shorter since its import began";
+    if (*problem != NULL) return -1;
     if (got == 0) input->at_end = true;
     input->no_row = false;
     input->used += (size_t)got;
     input->bytes_read += (uint64_t)got;
-    return NULL;
+    return 1;
+}
+
+/* The same, and more of a long row if it is there: each look at a row begins with its first byte,
+ * and a pipe has 64 KB at a time. */
+static int fill_from_pipe(struct import_input *input, int wait_ms, const char **problem)
+{
+    size_t enough = input->used - input->start;
+    int ready = import_readable(input->fd, wait_ms);
+
+    if (ready == 0) return IMPORT_NO_ROW_YET;
+    enough += enough / 2;
+    do {
+        if (ready > 0 && fill(input, problem) < 0) return -1;
+        if (ready < 0) *problem = errno == EINTR ? "interrupted" : strerror(errno);
+        if (ready < 0) return -1;
+        if (input->used >= enough || input->at_end || input->no_row) return 1;
+        ready = import_readable(input->fd, 0);
+    } while (ready != 0);
+    return 1;
 }
 
 int import_input_row(struct import_input *input, const struct csv_format *format, int wait_ms,
@@ -109,9 +133,7 @@ int import_input_row(struct import_input *input, const struct csv_format *format
         }
         if (input->at_end) return 0;
         input->no_row = true;
-        int ready = input->regular ? 1 : import_readable(input->fd, wait_ms);
-        if (ready == 0) return IMPORT_NO_ROW_YET;
-        *problem = ready > 0 ? fill(input) : "interrupted";
-        if (*problem != NULL) return -1;
+        int got = input->regular ? fill(input, problem) : fill_from_pipe(input, wait_ms, problem);
+        if (got != 1) return got;
     }
 }

@@ -57,9 +57,24 @@ int import_readable(int fd, int wait_ms)
     int ready = 0;
 
     do {
-        if (interrupted != 0) return -1;
-        ready = poll(both, 2, wait_ms);
+        if (interrupted == 0) ready = poll(both, 2, wait_ms);
+        if (interrupted != 0) {
+            errno = EINTR;
+            return -1;
+        }
     } while (ready < 0 && errno == EINTR);
-    if (interrupted != 0) return -1;
-    return ready > 0;
+    return ready;
+}
+
+bool import_writable(int fd)
+{
+    struct pollfd both[] = {{.fd = fd, .events = POLLOUT}, {.fd = woken[0], .events = POLLIN}};
+
+    for (;;) {
+        bool ends = interrupted != 0;
+        int ready = poll(both, ends ? 1 : 2, ends ? IMPORT_PATIENCE_MS : -1);
+        if (ready > 0 && both[0].revents != 0) return true;
+        if (ready == 0) errno = ETIMEDOUT;
+        if (ready == 0 || (ready < 0 && errno != EINTR)) return false;
+    }
 }

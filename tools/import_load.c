@@ -150,7 +150,7 @@ static void take_row(struct load *load, const char *raw)
 /* No more rows are sent then; those on their way are answered, so that it is known what is done. */
 static void look_for_interrupt(struct load *load)
 {
-    if (import_interrupted() == 0 || load->interrupted) return;
+    if (import_interrupted() == 0 || load->failed) return; /* It ends for what came first. */
     load->interrupted = true;
     import_fail(load);
 }

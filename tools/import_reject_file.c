@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "service/path_in_proc.h"
-#include "tools/import_state.h"
+#include "tools/import.h"
 
 /* ---- Streams ---- */
 
@@ -200,6 +200,31 @@ bool import_reject_file_open(struct import_reject_file *file)
     file->file = NULL;
     errno = EEXIST;
     return false;
+}
+
+/* A pipe that may be written to has room for PIPE_BUF bytes, and takes them together. */
+static bool write_to_stream(int fd, const char *text, size_t size)
+{
+    while (size > 0) {
+        if (!import_writable(fd)) return false;
+        ssize_t written = write(fd, text, size < PIPE_BUF ? size : PIPE_BUF);
+        if (written < 0 && errno != EINTR && errno != EAGAIN) return false;
+        if (written <= 0) continue;
+        text += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+bool import_reject_file_write(struct import_reject_file *file, const char *row, size_t size,
+                              bool now)
+{
+    struct stat status;
+    int fd = fileno(file->file);
+
+    file->failed[0] = '\0';
+    if (fstat(fd, &status) == 0 && !S_ISREG(status.st_mode)) return write_to_stream(fd, row, size);
+    return fwrite(row, 1, size, file->file) == size && (!now || fflush(file->file) == 0);
 }
 
 bool import_reject_file_end(struct import_reject_file *file)

@@ -25,12 +25,17 @@ struct import_reject_file {
 /* All return false when they have failed: errno tells why, EWOULDBLOCK that another import writes
    to the file, EEXIST that it has rows of another one, which has made it since the load began,
    EBADMSG that it is none of rejected rows, and would lose what it has, ENXIO that nobody reads the
-   pipe, ESTALE that somebody has removed or replaced it, with the rows it had. */
+   pipe, ESTALE that somebody has removed or replaced it, with the rows it had, ETIMEDOUT that the
+   program was interrupted, and who reads the stream has not read on since. */
 
 /* Opens and locks the file that is there, if it may be written to; opens a pipe. */
 bool import_reject_file_begin(struct import_reject_file *file);
 /* To append to it; a file that is not there is made. */
 bool import_reject_file_open(struct import_reject_file *file);
+/* Appends a row, `now`: before this returns. A row of a stream, which may have to be waited for,
+   always is written at once. */
+bool import_reject_file_write(struct import_reject_file *file, const char *row, size_t size,
+                              bool now);
 /* Is what was opened still what the path leads to? */
 bool import_reject_file_is_there(struct import_reject_file *file);
 /* Removes what was rejected behind the mark: it will be again. False: the file is as it was. */

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -49,6 +50,8 @@ void import_rejects_failed(struct load *load)
         why = stat(rejects->path, &status) == 0 && S_ISSOCK(status.st_mode)
                   ? "it is a socket"
                   : "nobody reads this pipe";
+    if (itself && errno == ETIMEDOUT)
+        why = "interrupted, and who reads it has not read on for two seconds";
     (void)fprintf(stderr, "%s%s: %s%s%s. Rejected rows cannot be kept; %s\n", load->bar ? "\n" : "",
                   rejects->path, rejects->failed, itself ? "" : ": ", why,
                   !gone                     ? "what is not in this file counts as not done"
@@ -81,6 +84,29 @@ static bool open_rejects(struct load *load)
     return import_reject_file_open(&load->rejects);
 }
 
+/* False: errno tells. */
+static bool write_row(struct load *load, uint64_t number, int32_t code, const char *message,
+                      const char *raw, uint32_t raw_size)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *line = open_memstream(&text, &size);
+
+    if (line == NULL) return false;
+    (void)fprintf(line, "%" PRIu64 "\t%d\t", number, code);
+    write_escaped(line, message, (uint32_t)strlen(message));
+    (void)putc('\t', line);
+    write_escaped(line, raw, raw_size);
+    (void)putc('\n', line);
+    /* Who corrects a pipe's rows may wait for them; and no state would know of one that is lost. */
+    bool good = fclose(line) == 0 &&
+                import_reject_file_write(&load->rejects, text, size, !load->input.regular);
+    int error = errno;
+    free(text);
+    errno = error;
+    return good;
+}
+
 void import_reject(struct load *load, uint64_t number, int32_t code, const char *message,
                    const char *raw, uint32_t raw_size)
 {
@@ -96,15 +122,9 @@ void import_reject(struct load *load, uint64_t number, int32_t code, const char 
         }
         load->rejects_begun = true;
     }
-    FILE *out = load->rejects.file;
-    (void)fprintf(out, "%" PRIu64 "\t%d\t", number, code);
-    write_escaped(out, message, (uint32_t)strlen(message));
-    (void)putc('\t', out);
-    write_escaped(out, raw, raw_size);
-    (void)putc('\n', out);
-    /* Who corrects a pipe's rows may wait for them; and no state would know of one that is lost. */
-    if (!load->input.regular) (void)fflush(out);
-    if (ferror(out) != 0) {
+    if (!write_row(load, number, code, message, raw, raw_size)) {
+        /* The reader of the rejected rows has held it up until then. */
+        load->interrupted |= errno == ETIMEDOUT;
         import_rejects_failed(load);
         return;
     }

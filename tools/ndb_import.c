@@ -416,6 +416,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
 /* What has become of a file. */
 struct file_end {
     bool began;
+    bool interrupted;
     bool rejects_opened;
     struct import_state_kept state;
 };
@@ -464,8 +465,10 @@ static int import_file(struct import_settings *import, const char *database, con
     else if (totals.began && !totals.interrupted)
         import_totals_print(database, table, &totals);
     if (!totals.complete) all->complete = false;
-    *end = (struct file_end){
-        .began = totals.began, .rejects_opened = totals.rejects_opened, .state = totals.state};
+    *end = (struct file_end){.began = totals.began,
+                             .interrupted = totals.interrupted,
+                             .rejects_opened = totals.rejects_opened,
+                             .state = totals.state};
     if (totals.rejected > 0 && !totals.rejects_lost)
         (void)fprintf(stderr, "Rejected rows are in %s\n", rejects);
     import->format = options_format;
@@ -513,6 +516,8 @@ static int import_each(struct import_settings *import, int argc, char **argv, in
             end_reject_pipe(import, argv[i], &all->reader_tries);
         if (good) continue;
         code = TOOL_FAILED;
+        /* What it has ended for by itself came before the signal. */
+        if (!import->keep_going && all->ends[i].began && !all->ends[i].interrupted) signal = 0;
         if (!import->keep_going || signal != 0) break;
     }
     all->complete = all->complete && i >= argc;

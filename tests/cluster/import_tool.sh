@@ -657,6 +657,40 @@ exec 8>&-
 wait "$importer" || fail "rows of a pipe: $(cat "$BOX/err")"
 rm "$BOX/taken.rej"
 
+say "interrupted while nobody reads the rejected rows"
+mkfifo "$BOX/unread"
+env --default-signal=INT "$BIN/ndb_import" --state-dir="$BOX/state" --rejects=99999 --rejects-file="$BOX/unread" --input-type=csv --table=taken test "$BOX/taken" >"$BOX/out" 2>"$BOX/err" 7>&- &
+importer=$!
+PIDS+=("$importer")
+exec 7<>"$BOX/unread" 8<>"$BOX/taken"
+awk 'BEGIN { for (i = 1; i <= 9999; i++) printf "none,%d\n", i }' >&8 &
+writer=$!
+PIDS+=("$writer")
+wait_text err 'row 1 rejected'
+until ! dd if=/dev/zero of="$BOX/unread" oflag=nonblock bs=4096 count=1 2>/dev/null && grep -q '^State:.*sleeping' "/proc/$importer/status"; do # It is full.
+    kill -0 "$importer" || die "it does not wait for the reader: $(cat "$BOX/err")"
+done
+interrupt INT 130
+want_text err 'unread: interrupted, and who reads it has not read on for two seconds\. Rejected rows cannot be kept'
+want_text err 'row [0-9]+ is the last one that was read; some of the rows up to it may be neither in the table nor in .*/unread$'
+exec 7>&- 8>&-
+kill "$writer" 2>/dev/null
+wait "$writer"
+
+say "a file that is cut while it is imported"
+want 0 "$BIN/ndb_delete_all" -d test taken
+awk 'BEGIN { for (i = 1; i <= 900000; i++) printf "%d,1\n", i }' >"$BOX/taken.csv"
+"$BIN/ndb_import" --state-dir="$BOX/state" --opbatch=16 test "$BOX/taken.csv" >"$BOX/out" 2>"$BOX/err" &
+importer=$!
+PIDS+=("$importer")
+until [ "$(rows_of taken)" -gt 0 ]; do kill -0 "$importer" || die "$(cat "$BOX/err")"; done
+truncate -s 2000000 "$BOX/taken.csv"
+wait "$importer" && fail "a file that was cut is complete: $(cat "$BOX/err")"
+want_text err 'taken\.csv: after row [0-9]+: it was made shorter since its import began$'
+want_text err 'taken\.csv: row [0-9]+ is the last one that is done; --resume refuses the file, which is another one now'
+import 1 --resume test "$BOX/taken.csv"
+rm -f "$BOX/taken.csv" "$BOX/state/taken.map"
+
 say "interrupted while nobody writes to a pipe"
 for left_out in 0 9; do
     printf '5\t4009\ttext\tfive\n12\t4009\ttext\ttwelve\n' >"$BOX/state/slow.rej" # Of another run, which this one is to tell of.

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -119,6 +120,62 @@ static void test_pipe_without_row(void **state)
     temp_directory_remove(directory);
 }
 
+/* What was read of it is not all that it had. */
+static void test_cut_file(void **state)
+{
+    struct import_input input;
+    struct csv_row row = {0};
+    const char *raw = NULL;
+    const char *problem = NULL;
+    (void)state;
+    assert_true(import_input_open(&input, path));
+    assert_int_equal(truncate(path, (off_t)end_of[3] + 2), 0);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(import_input_row(&input, &format, -1, &row, &raw, &problem), 1);
+    assert_int_equal(import_input_row(&input, &format, -1, &row, &raw, &problem), -1);
+    assert_string_equal(problem, "it was made shorter since its import began");
+    assert_true(input.cut);
+    csv_row_free(&row);
+    import_input_close(&input);
+}
+
+/* A row of a pipe that comes in a thousand pieces. */
+static void test_long_row_of_pipe(void **state)
+{
+    enum { PIECES = 1000, PIECE = 4000 };
+    char piece[PIECE];
+    char name[40];
+    int ends[2];
+    struct import_input input;
+    struct csv_row row = {0};
+    const char *raw = NULL;
+    const char *problem = NULL;
+    (void)state;
+    memset(piece, 'x', sizeof piece);
+    assert_int_equal(pipe(ends), 0);
+    pid_t writer = fork();
+    assert_true(writer >= 0);
+    if (writer == 0) {
+        for (uint32_t i = 0; i < PIECES; i++)
+            if (write(ends[1], piece, sizeof piece) != PIECE) _exit(1);
+        _exit(write(ends[1], "\n1,2\n", 5) == 5 ? 0 : 1);
+    }
+    (void)close(ends[1]);
+    (void)snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
+    assert_true(import_input_open(&input, name));
+    assert_int_equal(import_input_row(&input, &format, -1, &row, &raw, &problem), 1);
+    assert_int_equal(row.raw_size, PIECES * PIECE);
+    assert_int_equal(import_input_row(&input, &format, -1, &row, &raw, &problem), 1);
+    assert_int_equal(row.count, 2);
+    assert_int_equal(import_input_row(&input, &format, -1, &row, &raw, &problem), 0);
+    csv_row_free(&row);
+    import_input_close(&input);
+    (void)close(ends[0]);
+    int status;
+    assert_int_equal(waitpid(writer, &status, 0), writer);
+    assert_int_equal(status, 0);
+}
+
 static void test_no_file(void **state)
 {
     struct import_input input;
@@ -130,9 +187,9 @@ static void test_no_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goes_back),
-        cmocka_unit_test(test_pipe_without_row),
-        cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_goes_back), cmocka_unit_test(test_pipe_without_row),
+        cmocka_unit_test(test_no_file),   cmocka_unit_test(test_long_row_of_pipe),
+        cmocka_unit_test(test_cut_file), /* The last one: it cuts it. */
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }

@@ -1,5 +1,7 @@
 /* test_import_interrupt.c -- the first signal is noted, and the second ends the import. */
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -62,9 +64,36 @@ static void what_was_ignored_still_is(void **state)
     assert_int_equal(signals(SIGINT, SIGTERM, SIGINT), SURVIVED); /* The one that counts first. */
 }
 
+/* Who does not read on is waited for until a signal comes, and for a moment then. */
+static void a_full_pipe_is_given_up(void **state)
+{
+    static const char text[4096];
+    int ends[2];
+    int status;
+    (void)state;
+    assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)signal(SIGINT, SIG_DFL);
+        import_interrupts_begin();
+        if (!import_writable(ends[1])) _exit(STILL_WAITS);
+        while (write(ends[1], text, sizeof text) > 0) {
+        }
+        (void)raise(SIGINT);
+        bool full = !import_writable(ends[1]) && errno == ETIMEDOUT;
+        _exit(full ? SURVIVED : STILL_WAITS);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    assert_int_equal(status, SURVIVED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_second_one_ends_it),
-                                       cmocka_unit_test(what_was_ignored_still_is)};
+                                       cmocka_unit_test(what_was_ignored_still_is),
+                                       cmocka_unit_test(a_full_pipe_is_given_up)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
