@@ -26,9 +26,20 @@ void import_committed(struct load *load, uint64_t epoch)
 {
     struct import_commits *commits = &load->commits;
 
-    if (commits->epoch != 0 && tool_epoch_life(commits->epoch) != tool_epoch_life(epoch))
-        commits->lost = true;
-    if (epoch > commits->epoch || commits->lost) commits->epoch = epoch;
+    /* What was on disk by the end of that life is there still, and the cluster knows it. */
+    if (commits->epoch != 0 && tool_epoch_life(commits->epoch) != tool_epoch_life(epoch)) {
+        if (commits->former != 0) commits->lost = true;
+        commits->former = commits->epoch;
+        commits->epoch = 0;
+    }
+    if (epoch > commits->epoch) commits->epoch = epoch;
+}
+
+/* The epoch to ask for next, 0: there is none. That of the life before comes first: what is known of
+ * this life's does not count without it. */
+static uint64_t not_known(const struct import_commits *commits)
+{
+    return commits->former != 0 ? commits->former : commits->epoch;
 }
 
 /* A pipe may be silent for days, and the cluster be away meanwhile: what it could not be asked then
@@ -36,6 +47,25 @@ void import_committed(struct load *load, uint64_t epoch)
 static bool is_asked_again(const struct load *load)
 {
     return load->state.ends == NULL && !load->stop;
+}
+
+/* The rows of the last question are on disk, or there is no disk. */
+static void answered_well(struct load *load, int result, uint64_t epoch)
+{
+    struct import_commits *commits = &load->commits;
+
+    commits->tries = 0;
+    if (commits->lost) return; /* Some of these rows may be of the life before. */
+    if (commits->former != 0) {
+        /* Nothing was asked of the rows of this life, which stand behind the others. */
+        if (commits->former == epoch) commits->former = 0;
+        return;
+    }
+    if (result == 0) commits->point.epoch = epoch;
+    import_state_durable(&load->state, &commits->point);
+    /* That a cluster without files was lost while a pipe was silent is seen by its epoch. */
+    if (commits->memory && is_asked_again(load)) return;
+    if (commits->epoch == epoch || commits->memory) commits->epoch = 0;
 }
 
 static void told(int result, uint64_t epoch, const ndb_error_t *error, void *context)
@@ -46,13 +76,7 @@ static void told(int result, uint64_t epoch, const ndb_error_t *error, void *con
     commits->waiting = false;
     if (error->code == ERR_NO_FILES_NOT_DURABLE) commits->memory = true;
     if (result == 0 || commits->memory) {
-        commits->tries = 0;
-        if (commits->lost) return; /* Some of these rows may be of the life before. */
-        if (result == 0) commits->point.epoch = epoch;
-        import_state_durable(&load->state, &commits->point);
-        /* That a cluster without files was lost while a pipe was silent is seen by its epoch. */
-        if (commits->memory && is_asked_again(load)) return;
-        if (commits->epoch == epoch || commits->memory) commits->epoch = 0;
+        answered_well(load, result, epoch);
     } else if (error->code == ERR_EPOCH_LOST || error->code == ERR_EPOCH_FORGOTTEN) {
         commits->lost = true;
     } else if (is_asked_again(load)) {
@@ -74,12 +98,13 @@ static void ask(struct load *load)
     if (commits->waiting || commits->lost) return;
     commits->point = load->state.answered;
     commits->point.epoch = load->state.durable.epoch;
-    if (commits->epoch == 0) {
+    uint64_t epoch = not_known(commits);
+    if (epoch == 0) {
         import_state_durable(&load->state, &commits->point);
         return;
     }
     commits->asked_ms = import_now_ms();
-    commits->waiting = ndb_wait_durable_async(ndb, commits->epoch, DURABLE_MS, told, load) == 0;
+    commits->waiting = ndb_wait_durable_async(ndb, epoch, DURABLE_MS, told, load) == 0;
     if (commits->waiting || is_asked_again(load)) return;
     commits->tries++;
     tool_print_error(ndb_error(ndb));
@@ -93,7 +118,7 @@ bool import_settle(struct load *load)
     /* The cluster has had its say, or cannot be asked: nothing better will be known. */
     if (load->failed && !commits->waiting && (commits->tries > 0 || commits->lost)) return true;
     ask(load);
-    return !commits->waiting && commits->epoch == 0 && !commits->lost;
+    return !commits->waiting && not_known(commits) == 0 && !commits->lost;
 }
 
 /* Rejected rows behind the point will be rejected again. */
@@ -132,7 +157,7 @@ void import_go_back(struct load *load)
                   load->bar ? "\n" : "", load->path, state->durable.mark);
     import_state_rewind(state, sent);
     load->commits.lost = false;
-    load->commits.epoch = 0;
+    load->commits.epoch = load->commits.former = 0;
     load->totals.rows = state->durable.inserted - load->totals.rows_before;
     load->totals.rejected = state->durable.rejected - load->totals.rejected_before;
     load->number = state->durable.mark;
@@ -283,7 +308,7 @@ int import_asks_in_ms(const struct load *load, uint64_t now)
 {
     const struct import_commits *commits = &load->commits;
 
-    if (commits->epoch == 0 || commits->waiting || commits->memory || !is_asked_again(load))
+    if (not_known(commits) == 0 || commits->waiting || commits->memory || !is_asked_again(load))
         return -1;
     uint64_t next = commits->asked_ms + SAVE_MS;
     return now < next ? (int)(next - now) : 0;
@@ -412,7 +437,7 @@ void import_end_state(struct load *load)
     state->complete = kept && load->at_end && !load->failed && state->durable.mark == load->number;
     state->memory = load->commits.memory;
     load->totals.complete = load->at_end && !load->failed;
-    load->totals.on_disk = load->commits.epoch == 0 && !load->commits.lost;
+    load->totals.on_disk = not_known(&load->commits) == 0 && !load->commits.lost;
     if (!kept || !import_state_save(state, load->number, import_now_ms())) load->failed = true;
     if (gone)
         tell_loss(load);

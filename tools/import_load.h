@@ -16,6 +16,7 @@ struct load;
    that they belong to: what is not on disk when another one begins is lost, or may be. */
 struct import_commits {
     uint64_t epoch;            /* The greatest that is not known to be on disk; 0: there is none. */
+    uint64_t former;           /* The greatest of the life before, if that is not known of it. */
     bool waiting;              /* The cluster was asked about the rows up to `point`. */
     struct import_point point; /* What is known to be on disk when it says yes. */
     uint64_t asked_ms;         /* When the last question was put. */

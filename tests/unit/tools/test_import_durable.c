@@ -16,6 +16,7 @@
 /* ---- What import_durable.c calls. ---- */
 
 static uint32_t asked;
+static uint64_t asked_for;
 static bool refused; /* Questions are not taken. */
 static ndb_durable_callback told;
 static struct load *asker;
@@ -25,9 +26,9 @@ int ndb_wait_durable_async(ndb_t *ndb, uint64_t epoch, uint32_t timeout_ms,
                            ndb_durable_callback callback, void *context)
 {
     (void)ndb;
-    (void)epoch;
     (void)timeout_ms;
     asked++;
+    asked_for = epoch;
     told = callback;
     asker = context;
     return refused ? -1 : 0;
@@ -142,7 +143,7 @@ static void begin(struct load *load, struct import_settings *settings)
 static void tell(int32_t code, enum ndb_error_status status)
 {
     answer = (ndb_error_t){.code = code, .status = status, .text = "", .detail = ""};
-    told(code == 0 ? 0 : -1, asker->commits.epoch, &answer, asker);
+    told(code == 0 ? 0 : -1, asked_for, &answer, asker);
 }
 
 static void permanent_answer(void **state)
@@ -307,6 +308,47 @@ static void pipe_asks_once_a_second(void **state)
     silent(&load, 900, 3);
 }
 
+/* Rows of two lives: those of the former one are asked for first, and their loss is a loss. */
+static void life_before(void **state)
+{
+    const uint64_t former = 5ull << 32 | 1u << 16, newer = 6ull << 32 | 2u << 16;
+    struct load load;
+    struct import_settings settings;
+    (void)state;
+    for (uint32_t lost = 0; lost < 2; lost++) {
+        begin(&load, &settings);
+        assert_false(import_settle(&load)); /* This question is under way when the life ends. */
+        import_committed(&load, newer);
+        load.state.answered.mark = 9;
+        assert_false(load.commits.lost);
+        tell(4012, NDB_STATUS_UNKNOWN);
+        assert_false(import_settle(&load));
+        assert_int_equal(asked_for, former);
+        tell(lost ? ERR_EPOCH_LOST : 0, NDB_STATUS_PERMANENT);
+        assert_int_equal(load.commits.lost, lost == 1);
+        assert_false(import_settle(&load));
+        assert_int_equal(load.state.durable.mark, 0); /* Nothing is known of this life's rows. */
+        if (lost == 1) continue;
+        assert_int_equal(asked_for, newer);
+        tell(0, NDB_STATUS_SUCCESS);
+        assert_true(import_settle(&load));
+        assert_int_equal(load.state.durable.mark, 9);
+    }
+}
+
+/* Nobody knows what became of one life when a second one has gone. */
+static void two_lives_before(void **state)
+{
+    struct load load;
+    struct import_settings settings;
+    (void)state;
+    begin(&load, &settings);
+    import_committed(&load, 6ull << 32 | 2u << 16);
+    assert_false(load.commits.lost);
+    import_committed(&load, 7ull << 32 | 3u << 16);
+    assert_true(load.commits.lost);
+}
+
 /* An outage that a silent pipe lives through ends no import. */
 static void pipe_asks_again_and_again(void **state)
 {
@@ -357,6 +399,8 @@ int main(void)
         cmocka_unit_test(temporary_answers),
         cmocka_unit_test(failed_before),
         cmocka_unit_test(lost_without_files),
+        cmocka_unit_test(life_before),
+        cmocka_unit_test(two_lives_before),
         cmocka_unit_test(pipe_asks_once_a_second),
         cmocka_unit_test(pipe_asks_again_and_again),
         cmocka_unit_test(pipe_without_files),
