@@ -423,7 +423,7 @@ static void tell_cut(const struct load *load)
                   "%s: row %" PRIu64 " is the last one that is done; --resume refuses the file, "
                   "which is another one now: without it, and with --rejects, the rows that are in "
                   "the table are rejected, and the others imported\n",
-                  load->path, load->state.saved_mark);
+                  load->path, load->state.durable.mark);
 }
 
 void import_end_state(struct load *load)
@@ -436,6 +436,7 @@ void import_end_state(struct load *load)
 
     state->complete = kept && load->at_end && !load->failed && state->durable.mark == load->number;
     state->memory = load->commits.memory;
+    state->cut |= load->input.cut;
     load->totals.complete = load->at_end && !load->failed;
     load->totals.on_disk = not_known(&load->commits) == 0 && !load->commits.lost;
     if (!kept || !import_state_save(state, load->number, import_now_ms())) load->failed = true;
@@ -447,7 +448,7 @@ void import_end_state(struct load *load)
             "%s: the table is not the one any more that it was: what of the file is in it "
             "has to be looked at\n",
             load->path);
-    else if (load->input.cut && !load->settings->missing_ai)
+    else if (state->cut && import_can_repeat(load))
         tell_cut(load);
     else if (!load->totals.complete && state->ends != NULL)
         tell_rest(load);

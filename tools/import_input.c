@@ -28,7 +28,9 @@ bool import_input_open(struct import_input *input, const char *path)
         errno = error;
         return false;
     }
-    if (S_ISREG(status.st_mode)) input->bytes_total = (uint64_t)status.st_size;
+    /* Somebody may have read the begin of standard input. */
+    off_t from = S_ISREG(status.st_mode) ? lseek(input->fd, 0, SEEK_CUR) : -1;
+    if (from >= 0 && from < status.st_size) input->bytes_total = (uint64_t)(status.st_size - from);
     input->regular = S_ISREG(status.st_mode) && input->fd != STDIN_FILENO;
     input->buffer = malloc(input->room);
     if (input->buffer == NULL) {
@@ -86,8 +88,8 @@ static int fill(struct import_input *input, const char **problem)
     /* Another program reads it, too, and has not waited, which goes for all of them. */
     if (got < 0 && errno == EAGAIN) return 1;
     if (got < 0) *problem = strerror(errno);
-    input->cut = got == 0 && input->regular && input->bytes_read < input->bytes_total;
-    if (input->cut) *problem = "it was made shorter since its import began";
+    input->cut = got == 0 && input->bytes_read < input->bytes_total;
+    if (input->cut) *problem = IMPORT_CUT;
     if (*problem != NULL) return -1;
     if (got == 0) input->at_end = true;
     input->no_row = false;

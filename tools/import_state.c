@@ -82,7 +82,7 @@ uint32_t import_checksum(const void *bytes, size_t count)
     return ~crc;
 }
 
-/* Checksum of the input's last bytes before `end`. False: they cannot be read. */
+/* Checksum of the input's last bytes before `end`. False: they cannot be read; ENODATA: any more. */
 static bool tail_checksum(const struct import_what *what, uint64_t end, uint32_t *sum)
 {
     uint64_t start = end > TAIL_BYTES ? end - TAIL_BYTES : 0;
@@ -94,7 +94,7 @@ static bool tail_checksum(const struct import_what *what, uint64_t end, uint32_t
     if (good)
         *sum = import_checksum(bytes, size);
     else if (errno == 0)
-        errno = EIO; /* It is shorter than it was. */
+        errno = ENODATA;
     free(bytes);
     return good;
 }
@@ -418,6 +418,21 @@ static bool replace(struct import_state *state, int fd, const char *new_path, co
     return import_sync_directory_of(state->path);
 }
 
+/* As errno says: the input cannot be read, or the new file not be written. */
+static void tell_failed(struct import_state *state, bool input, const char *new_path)
+{
+    bool told = state->cut;
+
+    state->cut |= input && errno == ENODATA;
+    if (!input)
+        (void)fprintf(stderr, "%s: %s (see --state-dir)\n",
+                      errno == EEXIST ? state->path : new_path, /* EEXIST: of link(). */
+                      strerror(errno));
+    else if (!told)
+        (void)fprintf(stderr, "%s: %s\n", state->what.path,
+                      state->cut ? IMPORT_CUT : strerror(errno));
+}
+
 bool import_state_save(struct import_state *state, uint64_t limit, uint64_t now_ms)
 {
     char path[sizeof(state->path) + 8];
@@ -430,9 +445,7 @@ bool import_state_save(struct import_state *state, uint64_t limit, uint64_t now_
     if (fd < 0) return false;
     size_t size = make_text(state, limit, text);
     if (size == 0 || !replace(state, fd, path, text, size)) {
-        const char *failed = errno == EEXIST ? state->path : path; /* EEXIST: of link(). */
-        (void)fprintf(stderr, "%s: %s (see --state-dir)\n", size == 0 ? state->what.path : failed,
-                      strerror(errno));
+        tell_failed(state, size == 0, path);
         (void)unlink(path);
         (void)close(fd);
         return false;

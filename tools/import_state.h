@@ -60,12 +60,15 @@ struct import_state {
     struct import_what what;
     bool complete; /* The whole file was read and answered, and is on disk or in memory. */
     bool memory;   /* It is complete in memory only: the cluster has no files. */
+    bool cut;      /* The input has been made shorter, which is told. */
     int lock;      /* The locked file, -1: none. */
     uint64_t saved_ms;
     uint64_t saved_mark; /* The mark in the file. */
     uint64_t *ends; /* Where rows behind the mark end, by number % IMPORT_WINDOW. NULL: a pipe. */
     uint8_t *kinds; /* enum import_row_end of these rows, by number % IMPORT_WINDOW. */
 };
+
+#define IMPORT_CUT "it was made shorter since its import began"
 
 /* Starts, or goes on where the state file says (`resume`). False: the reason is printed. The texts
    of `what` stay the caller's. */

@@ -135,8 +135,28 @@ static void test_cut_file(void **state)
     assert_int_equal(import_input_row(&input, &format, -1, &row, &raw, &problem), -1);
     assert_string_equal(problem, "it was made shorter since its import began");
     assert_true(input.cut);
-    csv_row_free(&row);
     import_input_close(&input);
+    /* The same of standard input, behind a line that somebody else has read. */
+    int saved = dup(STDIN_FILENO);
+    int file = open(path, O_RDONLY);
+    assert_int_equal(lseek(file, (off_t)end_of[1], SEEK_SET), end_of[1]);
+    assert_int_equal(dup2(file, STDIN_FILENO), STDIN_FILENO);
+    for (uint32_t cut = 0; cut < 2; cut++) {
+        assert_int_equal(lseek(file, (off_t)end_of[1], SEEK_SET), end_of[1]);
+        assert_true(import_input_open(&input, "-"));
+        assert_int_equal(input.bytes_total, end_of[3] + 2 - end_of[1]);
+        if (cut == 1) assert_int_equal(truncate(path, (off_t)end_of[3]), 0);
+        for (uint32_t i = 0; i < 3 - cut; i++)
+            assert_int_equal(import_input_row(&input, &format, -1, &row, &raw, &problem), 1);
+        assert_int_equal(import_input_row(&input, &format, -1, &row, &raw, &problem),
+                         cut == 1 ? -1 : 0);
+        assert_int_equal(input.cut, cut == 1);
+        free(input.buffer);
+    }
+    assert_int_equal(dup2(saved, STDIN_FILENO), STDIN_FILENO);
+    (void)close(saved);
+    (void)close(file);
+    csv_row_free(&row);
 }
 
 /* A row of a pipe that comes in a thousand pieces. */
