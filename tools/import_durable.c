@@ -79,8 +79,8 @@ static void told(int result, uint64_t epoch, const ndb_error_t *error, void *con
         answered_well(load, result, epoch);
     } else if (error->code == ERR_EPOCH_LOST || error->code == ERR_EPOCH_FORGOTTEN) {
         commits->lost = true;
-    } else if (is_asked_again(load)) {
-        return;
+    } else if (commits->early) {
+        return; /* It is asked again, at the latest at the end. */
     } else if (++commits->tries > load->settings->temporary_max ||
                (error->status != NDB_STATUS_TEMPORARY && error->code != ERR_REQUEST_TIMEOUT)) {
         (void)fprintf(stderr, "%s: whether the rows are on disk: ", load->path);
@@ -104,8 +104,9 @@ static void ask(struct load *load)
         return;
     }
     commits->asked_ms = import_now_ms();
+    commits->early = is_asked_again(load);
     commits->waiting = ndb_wait_durable_async(ndb, epoch, DURABLE_MS, told, load) == 0;
-    if (commits->waiting || is_asked_again(load)) return;
+    if (commits->waiting || commits->early) return;
     commits->tries++;
     tool_print_error(ndb_error(ndb));
     import_fail(load);

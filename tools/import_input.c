@@ -107,6 +107,7 @@ static int fill_from_pipe(struct import_input *input, int wait_ms, const char **
 
     if (ready == 0) return IMPORT_NO_ROW_YET;
     enough += enough / 2;
+    if (enough > WINDOW_MAX) enough = WINDOW_MAX;
     do {
         if (ready > 0 && fill(input, problem) < 0) return -1;
         if (ready < 0) *problem = errno == EINTR ? "interrupted" : strerror(errno);

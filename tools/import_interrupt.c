@@ -1,5 +1,5 @@
 /* import_interrupt.c -- Ctrl-C and SIGTERM end an import in good order, also one that waits for its
- * input. */
+ * input, or for who reads its rejected rows. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <errno.h>
 #include <fcntl.h>
@@ -74,7 +74,7 @@ bool import_writable(int fd)
         bool ends = interrupted != 0;
         int ready = poll(both, ends ? 1 : 2, ends ? IMPORT_PATIENCE_MS : -1);
         if (ready > 0 && both[0].revents != 0) return true;
-        if (ready == 0) errno = ETIMEDOUT;
+        if (ready == 0) errno = ECANCELED;
         if (ready == 0 || (ready < 0 && errno != EINTR)) return false;
     }
 }

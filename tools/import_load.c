@@ -21,6 +21,10 @@ uint64_t import_now_ms(void)
 
 void import_fail(struct load *load)
 {
+    bool ends = load->stop && !load->at_end; /* By too many rejected rows. */
+
+    /* A signal that has come before is the reason, whatever else it has brought about. */
+    if (!load->failed && !ends) load->interrupted = import_interrupted() != 0;
     load->stop = true;
     load->failed = true;
 }
@@ -150,16 +154,15 @@ static void take_row(struct load *load, const char *raw)
 /* No more rows are sent then; those on their way are answered, so that it is known what is done. */
 static void look_for_interrupt(struct load *load)
 {
-    if (import_interrupted() == 0 || load->failed) return; /* It ends for what came first. */
-    load->interrupted = true;
-    import_fail(load);
+    if (import_interrupted() != 0) import_fail(load);
 }
 
 /* How long nothing else is to be done but to wait for the next row of a pipe; -1: for ever. Only
- * answers that are taken bring a row on that was sent, or is to be sent again. */
+ * answers that are taken bring a row on that was sent, or is to be sent again, or is refused. */
 static int may_wait_ms(const struct load *load)
 {
-    if (load->retry != NULL || ndb_pending(load->settings->tool.ndb) > 0) return 0;
+    if (load->retry != NULL || load->refused != NULL) return 0;
+    if (ndb_pending(load->settings->tool.ndb) > 0) return 0;
     uint64_t now = import_now_ms();
     int wait = import_asks_in_ms(load, now);
     if (!load->bar && load->settings->monitor_s == 0) return wait;
@@ -223,7 +226,7 @@ static void run(struct load *load)
         bool reads = !load->stop && !load->commits.lost;
         bool later = reads && read_rows(load);
         uint32_t pending = ndb_pending(ndb);
-        if (pending == 0 && load->retry == NULL) {
+        if (pending == 0 && load->retry == NULL && load->refused == NULL) {
             if (load->commits.lost && !load->failed) {
                 import_go_back(load);
                 continue;
@@ -241,10 +244,12 @@ static void run(struct load *load)
             load->cut_off = pending > 0 || load->retry != NULL;
             break;
         }
+        import_reject_refused(load);
         import_keep_state(load);
         if (load->bar || load->settings->monitor_s > 0) import_tell_progress(load, false);
         import_tell_stall(load);
     }
+    import_reject_refused(load);
 }
 
 static void release(struct load *load)

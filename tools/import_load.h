@@ -20,6 +20,7 @@ struct import_commits {
     bool waiting;              /* The cluster was asked about the rows up to `point`. */
     struct import_point point; /* What is known to be on disk when it says yes. */
     uint64_t asked_ms;         /* When the last question was put. */
+    bool early;                /* It was put while a pipe may still bring rows. */
     uint32_t tries;            /* Questions in a row without the answer that they are on disk. */
     bool lost;                 /* Some commits are lost, and their rows are to be imported again. */
     bool memory;               /* The cluster has no files. */
@@ -28,13 +29,14 @@ struct import_commits {
 
 struct slot {
     struct load *load;
-    struct slot *next; /* The next one in the free or in the retry list. */
+    struct slot *next; /* The next one in the free, the retry or the refused list. */
     uint8_t *row;
     char *raw;
     uint32_t raw_size, raw_room;
     uint64_t number; /* The row's number in the file, from 1. */
     uint32_t tries;
     int32_t code; /* The error of the last try. */
+    char *why;    /* The text of it, of a row that is refused; NULL: no memory. */
     bool doubt;   /* A former try may have inserted it. */
     uint64_t due_ms;
     uint64_t sent_ns; /* When it was sent, for statistics. */
@@ -55,6 +57,7 @@ struct load {
     uint32_t number_column;  /* Gets numbers; SKIPPED: none. */
     struct number_seen seen; /* Numbers that the file brings itself. */
     struct slot *slots, *free, *retry;
+    struct slot *refused, *refused_last; /* Not in the reject file yet, the first one first. */
     uint8_t *rows;
     struct import_reject_file rejects;
     struct import_totals totals;
@@ -92,6 +95,8 @@ void import_send_due(struct load *load);
 /* Rows that wait for their next try stay away: the load has failed, or they are read again. Those
  * that nobody can import again by --resume are rejected, so that they have a name. */
 void import_drop_retries(struct load *load);
+/* Those that have been refused go into the reject file. */
+void import_reject_refused(struct load *load);
 /* Rows of a pipe, and those that got numbers, cannot be imported again. */
 bool import_can_repeat(const struct load *load);
 /* Is it an error of the table, and of all rows that follow? It was truncated or dropped. */

@@ -25,7 +25,7 @@ struct import_reject_file {
 /* All return false when they have failed: errno tells why, EWOULDBLOCK that another import writes
    to the file, EEXIST that it has rows of another one, which has made it since the load began,
    EBADMSG that it is none of rejected rows, and would lose what it has, ENXIO that nobody reads the
-   pipe, ESTALE that somebody has removed or replaced it, with the rows it had, ETIMEDOUT that the
+   pipe, ESTALE that somebody has removed or replaced it, with the rows it had, ECANCELED that the
    program was interrupted, and who reads the stream has not read on since. */
 
 /* Opens and locks the file that is there, if it may be written to; opens a pipe. */

@@ -50,7 +50,7 @@ void import_rejects_failed(struct load *load)
         why = stat(rejects->path, &status) == 0 && S_ISSOCK(status.st_mode)
                   ? "it is a socket"
                   : "nobody reads this pipe";
-    if (itself && errno == ETIMEDOUT)
+    if (itself && errno == ECANCELED)
         why = "interrupted, and who reads it has not read on for two seconds";
     (void)fprintf(stderr, "%s%s: %s%s%s. Rejected rows cannot be kept; %s\n", load->bar ? "\n" : "",
                   rejects->path, rejects->failed, itself ? "" : ": ", why,
@@ -123,8 +123,6 @@ void import_reject(struct load *load, uint64_t number, int32_t code, const char 
         load->rejects_begun = true;
     }
     if (!write_row(load, number, code, message, raw, raw_size)) {
-        /* The reader of the rejected rows has held it up until then. */
-        load->interrupted |= errno == ETIMEDOUT;
         import_rejects_failed(load);
         return;
     }

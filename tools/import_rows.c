@@ -45,8 +45,11 @@ bool import_slot_keep(struct slot *slot, const char *raw, size_t size)
 
 /* ---- Inserts ---- */
 
+/* Whoever reads the rejected rows may have to be waited for, which a callback must not: the
+ * connection would be lost meanwhile. */
 static void reject_slot(struct slot *slot, const ndb_error_t *error)
 {
+    struct load *load = slot->load;
     char message[600];
     bool detail = error->detail != NULL && error->detail[0] != '\0';
     bool doubt = slot->doubt && error->code != ERR_ROW_EXISTS; /* That one was compared. */
@@ -54,8 +57,27 @@ static void reject_slot(struct slot *slot, const ndb_error_t *error)
     (void)snprintf(message, sizeof(message), "%s%s%s%s", error->text, detail ? ": " : "",
                    detail ? error->detail : "",
                    doubt ? "; a former try may have put it into the table" : "");
-    import_reject(slot->load, slot->number, error->code, message, slot->raw, slot->raw_size);
-    give_back(slot);
+    slot->why = strdup(message);
+    slot->code = error->code;
+    slot->next = NULL;
+    if (load->refused == NULL)
+        load->refused = slot;
+    else
+        load->refused_last->next = slot;
+    load->refused_last = slot;
+}
+
+void import_reject_refused(struct load *load)
+{
+    while (load->refused != NULL) {
+        struct slot *slot = load->refused;
+        load->refused = slot->next;
+        import_reject(load, slot->number, slot->code, slot->why != NULL ? slot->why : "", slot->raw,
+                      slot->raw_size);
+        free(slot->why);
+        slot->why = NULL;
+        give_back(slot);
+    }
 }
 
 static void retry_later(struct slot *slot, int32_t code)

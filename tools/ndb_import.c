@@ -500,30 +500,29 @@ static int import_each(struct import_settings *import, int argc, char **argv, in
                        struct all_files *all)
 {
     int code = TOOL_OK;
-    int signal = 0; /* What comes behind the last row has interrupted nothing. */
+    int came = 0; /* The signal that has kept something from being done. */
     int i = database + 1;
 
     for (; i < argc; i++) {
-        signal = import_interrupted();
-        if (signal != 0) {
+        const struct file_end *end = &all->ends[i];
+        came = import_interrupted();
+        if (came != 0) {
             tell_not_begun(import, argv[i]);
             end_reject_pipe(import, argv[i], &all->reader_tries);
             break;
         }
         bool good = import_file(import, argv[database], argv[i], all, &all->ends[i]) == TOOL_OK;
-        signal = import_interrupted();
-        if (!all->ends[i].began && !all->ends[i].rejects_opened)
+        came = end->interrupted || !end->began ? import_interrupted() : 0;
+        if (!end->began && !end->rejects_opened)
             end_reject_pipe(import, argv[i], &all->reader_tries);
         if (good) continue;
         code = TOOL_FAILED;
-        /* What it has ended for by itself came before the signal. */
-        if (!import->keep_going && all->ends[i].began && !all->ends[i].interrupted) signal = 0;
-        if (!import->keep_going || signal != 0) break;
+        if (!import->keep_going || came != 0) break;
     }
     all->complete = all->complete && i >= argc;
     while (++i < argc)
         end_reject_pipe(import, argv[i], &all->reader_tries);
-    return signal != 0 && !all->complete ? SIGNAL_EXIT + signal : code;
+    return came != 0 && !all->complete ? SIGNAL_EXIT + came : code;
 }
 
 static int import_files(struct import_settings *import, int argc, char **argv, int database)

@@ -657,25 +657,66 @@ exec 8>&-
 wait "$importer" || fail "rows of a pipe: $(cat "$BOX/err")"
 rm "$BOX/taken.rej"
 
-say "interrupted while nobody reads the rejected rows"
+begin_unread() { # FILE: its import from a pipe has more rejected rows than the pipe takes where they go.
+    env --default-signal=INT "$BIN/ndb_import" --state-dir="$BOX/state" --rejects=99999 --rejects-file="$BOX/unread" --input-type=csv --table=taken test "$BOX/taken" >"$BOX/out" 2>"$BOX/err" 7>&- &
+    importer=$!
+    PIDS+=("$importer")
+    exec 7<>"$BOX/unread" 8<>"$BOX/taken"
+    cat "$1" >&8 # The pipe takes all of it.
+    wait_text err 'row 1 rejected'
+    until ! dd if=/dev/zero of="$BOX/unread" oflag=nonblock bs=4096 count=1 2>/dev/null && grep -q '^State:.*sleeping' "/proc/$importer/status"; do # It is full.
+        kill -0 "$importer" || die "it does not wait for the reader: $(cat "$BOX/err")"
+    done
+}
 mkfifo "$BOX/unread"
-env --default-signal=INT "$BIN/ndb_import" --state-dir="$BOX/state" --rejects=99999 --rejects-file="$BOX/unread" --input-type=csv --table=taken test "$BOX/taken" >"$BOX/out" 2>"$BOX/err" 7>&- &
+awk 'BEGIN { for (i = 1; i <= 4000; i++) printf "none,%d\n", i }' >"$BOX/bad.csv"
+for way in stalls goes; do
+    say "interrupted while nobody reads the rejected rows: the reader $way"
+    begin_unread "$BOX/bad.csv"
+    kill -INT "$importer"
+    [ $way = stalls ] || exec 7>&-
+    wait "$importer"
+    code=$?
+    exec 7>&- 8>&-
+    [ $code = 130 ] || fail "the exit code is $code: $(cat "$BOX/err")"
+    [ $way = goes ] || want_text err 'unread: interrupted, and who reads it has not read on for two seconds\. Rejected rows cannot be kept'
+    want_text err 'interrupted, .* row [0-9]+ is the last one that was read; some of the rows up to it may be neither in the table nor in .*/unread$'
+done
+
+say "rows that the cluster refuses wait for their reader, and the connection does not"
+awk 'BEGIN { for (i = 1; i <= 4000; i++) printf "%d,1\n", i }' >"$BOX/good.csv"
+import 0 --rejects-file="$BOX/good.rej" --rejects=4000 --table=taken test "$BOX/good.csv"
+begin_unread "$BOX/good.csv"
+exec 8>&-
+sleep 8 # A client that says nothing for six seconds is put out.
+tr -d '\0' <"$BOX/unread" >"$BOX/read" 7>&- &
+reader=$!
+PIDS+=("$reader")
+exec 7>&-
+wait "$importer" || fail "rejected rows that were permitted: exit code $?: $(cat "$BOX/err")"
+wait "$reader"
+want_text out '^test\.taken: 0 rows imported, 4000 rejected, 0 tried again'
+[ "$(grep -c '	630	' "$BOX/read")" = 4000 ] || fail "the reader has $(grep -c '	630	' "$BOX/read") rows"
+
+say "a signal behind the row that ends it interrupts nothing"
+env --default-signal=INT "$BIN/ndb_import" --state-dir="$BOX/state" --rejects-file="$BOX/good.rej" --input-type=csv --table=taken test "$BOX/taken" >"$BOX/out" 2>"$BOX/err" &
 importer=$!
 PIDS+=("$importer")
-exec 7<>"$BOX/unread" 8<>"$BOX/taken"
-awk 'BEGIN { for (i = 1; i <= 9999; i++) printf "none,%d\n", i }' >&8 &
-writer=$!
-PIDS+=("$writer")
-wait_text err 'row 1 rejected'
-until ! dd if=/dev/zero of="$BOX/unread" oflag=nonblock bs=4096 count=1 2>/dev/null && grep -q '^State:.*sleeping' "/proc/$importer/status"; do # It is full.
-    kill -0 "$importer" || die "it does not wait for the reader: $(cat "$BOX/err")"
-done
-interrupt INT 130
-want_text err 'unread: interrupted, and who reads it has not read on for two seconds\. Rejected rows cannot be kept'
-want_text err 'row [0-9]+ is the last one that was read; some of the rows up to it may be neither in the table nor in .*/unread$'
-exec 7>&- 8>&-
-kill "$writer" 2>/dev/null
-wait "$writer"
+exec 8<>"$BOX/taken"
+echo 9999,1 >&8
+until [ "$(rows_of taken)" = 4001 ]; do kill -0 "$importer" || die "$(cat "$BOX/err")"; done
+kill -STOP "${NODE_PIDS[@]}" # Nobody says whether the row is on disk.
+echo none,1 >&8
+wait_text err 'row 2 rejected'
+kill -INT "$importer"
+wait "$importer"
+code=$?
+kill -CONT "${NODE_PIDS[@]}"
+exec 8>&-
+[ $code = 1 ] || fail "the exit code is $code: $(cat "$BOX/err" "$BOX/out")"
+want_text out '^test\.taken: 1 rows imported, 1 rejected'
+grep -q interrupted "$BOX/err" && fail "it says that it was interrupted: $(cat "$BOX/err")"
+want 0 "$BIN/ndb_waiter" --timeout=100
 
 say "a file that is cut while it is imported: while it is read, and behind that"
 for rows in 900000 60000; do
