@@ -324,6 +324,7 @@ static int run(struct mgmd *mgmd, int report)
     char path[1200];
 
     (void)signal(SIGPIPE, SIG_IGN); /* A console or client that has gone ends nobody. */
+    (void)signal(SIGXFSZ, SIG_IGN); /* A limit of file sizes is like a full disk. */
     (void)uv_loop_init(&loop);
     mgmd->loop = &loop;
     int rc = mgmd_config_start(mgmd);

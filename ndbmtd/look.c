@@ -103,6 +103,8 @@ static void go_to_background(struct process *process)
         _exit(read(ends[0], &done, 1) == 1 ? 0 : 1);
     }
     setsid();
+    /* Whoever moves its log may send one, and need not: where it has gone is looked at. */
+    signal(SIGHUP, SIG_IGN);
     write_pid_file(process);
     close(ends[0]);
     if (write(ends[1], "+", 1) != 1) exit(1);

@@ -193,6 +193,7 @@ static int prepare(void)
                                            .no_eviction = server.options.no_eviction,
                                            .cas = first_cas()};
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* A limit of file sizes is like a full disk. */
     tell_time();
     atomic_store(&server.verbosity, server.options.verbose);
     server.started = atomic_load(&server.now);
@@ -213,6 +214,7 @@ static int prepare(void)
         mc_log("cannot go to the background: %s", strerror(errno));
         return -1;
     }
+    if (server.options.daemonize) signal(SIGHUP, SIG_IGN); /* As memcached does. */
     /* Only the process that stays locks it: a child inherits no locks. */
     if (server.options.lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
         mc_log("memory cannot be locked: %s", strerror(errno));

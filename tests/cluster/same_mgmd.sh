@@ -2,6 +2,7 @@
 # same_mgmd.sh -- a management server that is started twice, one after the other or at the same moment: one runs, the other changes nothing.
 # SPDX-License-Identifier: GPL-2.0-only
 source "$(dirname "$0")/cluster.sh"
+umask 022
 
 DIR=$BOX/mgm
 MGMD=$BIN/ndb_mgmd
