@@ -136,6 +136,21 @@ static bool trim_rejects(struct load *load)
     return false;
 }
 
+/* What went to a stream cannot be taken back, and is written again. */
+static void tell_rejected_again(const struct load *load)
+{
+    uint64_t rejected = load->totals.rejected_before + load->totals.rejected;
+
+    if (rejected == load->state.durable.rejected || load->rejects.file == NULL ||
+        !import_reject_file_is_stream(&load->rejects))
+        return;
+    (void)fprintf(stderr,
+                  "%s: %" PRIu64 " rejected rows behind %" PRIu64 " have gone there, which do not "
+                  "count: those that are rejected again come again\n",
+                  load->rejects.path, rejected - load->state.durable.rejected,
+                  load->state.durable.mark);
+}
+
 void import_go_back(struct load *load)
 {
     struct import_state *state = &load->state;
@@ -156,6 +171,7 @@ void import_go_back(struct load *load)
                   "%s%s: commits were lost in a restart of the cluster; rows behind %" PRIu64
                   " are imported again\n",
                   load->bar ? "\n" : "", load->path, state->durable.mark);
+    tell_rejected_again(load);
     import_state_rewind(state, sent);
     load->commits.lost = false;
     load->commits.epoch = load->commits.former = 0;

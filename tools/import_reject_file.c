@@ -165,19 +165,18 @@ void import_reject_pipe_end(const char *path, uint32_t *tries)
     if (fd >= 0) (void)close(fd);
 }
 
-/* Is what was opened, as `status` says, not the import's alone? */
-static bool leads_to_stream(const struct import_reject_file *file, const struct stat *status)
+bool import_reject_file_is_stream(const struct import_reject_file *file)
 {
-    return !S_ISREG(status->st_mode) || standard_stream(status) >= 0 || path_in_proc(file->path);
+    struct stat status;
+
+    return fstat(fileno(file->file), &status) == 0 &&
+           (!S_ISREG(status.st_mode) || standard_stream(&status) >= 0 || path_in_proc(file->path));
 }
 
 bool import_reject_file_is_there(struct import_reject_file *file)
 {
-    struct stat status;
-
     file->failed[0] = '\0';
-    if (fstat(fileno(file->file), &status) != 0) return false;
-    if (leads_to_stream(file, &status)) return true;
+    if (import_reject_file_is_stream(file)) return true;
     if (import_is_at(fileno(file->file), file->path)) return true;
     errno = ESTALE;
     return false;
@@ -224,12 +223,8 @@ static bool write_to_stream(int fd, const char *text, size_t size)
 bool import_reject_file_write(struct import_reject_file *file, const char *row, size_t size,
                               bool now)
 {
-    struct stat status;
-    int fd = fileno(file->file);
-
     file->failed[0] = '\0';
-    if (fstat(fd, &status) == 0 && leads_to_stream(file, &status))
-        return write_to_stream(fd, row, size);
+    if (import_reject_file_is_stream(file)) return write_to_stream(fileno(file->file), row, size);
     return fwrite(row, 1, size, file->file) == size && (!now || fflush(file->file) == 0);
 }
 

@@ -36,6 +36,8 @@ bool import_reject_file_open(struct import_reject_file *file);
    always is written at once. */
 bool import_reject_file_write(struct import_reject_file *file, const char *row, size_t size,
                               bool now);
+/* Is what was opened not the import's alone? Nothing of it can be taken back. */
+bool import_reject_file_is_stream(const struct import_reject_file *file);
 /* Is what was opened still what the path leads to? */
 bool import_reject_file_is_there(struct import_reject_file *file);
 /* Removes what was rejected behind the mark: it will be again. False: the file is as it was. */

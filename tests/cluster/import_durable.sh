@@ -122,6 +122,25 @@ for ((round = 1; round <= ROUNDS; round++)); do
     compare "cluster"
 done
 
+say "all data nodes, and rejected rows have gone to a stream"
+awk 'BEGIN { for (i = 1; i <= 9; i++) print "none,x,1"; for (i = 1; i <= 9000; i++) printf "%d,x,1\n", i }' >"$BOX/bad.csv"
+for _ in $(seq 20); do # Until nothing was on disk.
+    new_table
+    "$BIN/ndb_import" --state-dir="$BOX/state" --rejects=9 --rejects-file=/dev/stderr --opbatch=1 --db-workers=1 --table=big test "$BOX/bad.csv" >"$BOX/out.again" 2>"$BOX/again" &
+    importer=$!
+    PIDS+=("$importer")
+    for _ in $(seq 900); do
+        [ "$(rows_of || echo 0)" -gt 0 ] 2>/dev/null && break
+    done
+    kill_nodes
+    restart_nodes
+    wait "$importer" || fail "the import has ended with exit code $?: $(cat "$BOX/again")"
+    grep -q 'rows behind 0 are imported again' "$BOX/again" && break
+done
+want_text again '^/dev/stderr: 9 rejected rows behind 0 have gone there, which do not count: those that are rejected again come again$'
+[ "$(grep -c '	none,x,1$' "$BOX/again")" = 18 ] || fail "the stream has not all rows twice: $(cat "$BOX/again")"
+want_text out.again '^test\.big: 9000 rows imported, 9 rejected'
+
 say "states that are damaged, cut, empty, of an older version or of a changed file"
 begun() { # A state of a run that was killed: one that has ended before has removed it.
     for _ in $(seq 100); do
