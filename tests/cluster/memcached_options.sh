@@ -50,6 +50,8 @@ wait_reply "$PORT" 'stats\r\n' "^STAT pid $pid\$"
 [ "$(ps -o uid= -p "$pid" | tr -d ' ')" = "$(id -u "$user")" ] || fail "it does not run as $user: $(ps -o user= -p "$pid")"
 grep -q "^Gid:[[:space:]]$(id -g "$user")[[:space:]]" "/proc/$pid/status" || fail "its group is not $user's"
 [ "$(ps -o sid= -p "$pid" | tr -d ' ')" != "$(ps -o sid= -p $$ | tr -d ' ')" ] || fail "it is in this session"
+kill -HUP "$pid" # As memcached, it takes no notice.
+wait_reply "$PORT" 'stats\r\n' "^STAT pid $pid\$"
 kill -TERM "$pid"
 for _ in $(seq 600); do
     kill -0 "$pid" 2>/dev/null || break

@@ -66,6 +66,11 @@ want_text err 'No node id .*node id 1 is already in use'
 cat "$BOX/err"
 load_and_compare 200
 
+say "SIGHUP, as who moves a log sends it, ends neither"
+mv "$out_log" "$BOX/moved.log"
+kill -HUP "$worker" "$angel"
+load_and_compare 200
+
 say "SIGTERM to the angel: an orderly end of both"
 kill -TERM "$angel"
 both_end

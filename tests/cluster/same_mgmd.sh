@@ -150,6 +150,12 @@ want 0 timeout 60 "$BIN/ndb_mgm" -c "127.0.0.1:$PORT" -e show
 kill "$PID"
 wait_text mgm/ndb_49_cluster.log 'Management server shuts down'
 while kill -0 "$PID" 2>/dev/null; do sleep 0.05; done
+want 0 "$MGMD" -f "$BOX/a.ini" --ndb-nodeid=49
+PID=$(cat "$DIR/ndb_49.pid")
+prlimit --pid "$PID" --fsize=1: # Its log has no room for the signal, and it ends in good order all the same.
+kill "$PID"
+while kill -0 "$PID" 2>/dev/null; do sleep 0.05; done
+[ ! -e "$DIR/ndb_49.pid" ] || fail "a limit of file sizes has ended it"
 
 say "two servers of one cluster may share a directory"
 rm -rf "$DIR"
