@@ -28,7 +28,7 @@ void import_committed(struct load *load, uint64_t epoch)
 
     /* What was on disk by the end of that life is there still, and the cluster knows it. */
     if (commits->epoch != 0 && tool_epoch_life(commits->epoch) != tool_epoch_life(epoch)) {
-        if (commits->former != 0) commits->lost = true;
+        if (commits->former != 0 || commits->memory) commits->lost = true;
         commits->former = commits->epoch;
         commits->epoch = 0;
     }
@@ -58,6 +58,7 @@ static void answered_well(struct load *load, int result, uint64_t epoch)
     if (commits->lost) return; /* Some of these rows may be of the life before. */
     if (commits->former != 0) {
         /* Nothing was asked of the rows of this life, which stand behind the others. */
+        if (commits->memory) commits->lost = true;
         if (commits->former == epoch) commits->former = 0;
         return;
     }

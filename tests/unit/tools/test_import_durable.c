@@ -349,6 +349,24 @@ static void two_lives_before(void **state)
     assert_true(load.commits.lost);
 }
 
+/* A cluster without files has nothing of the life before. */
+static void life_before_without_files(void **state)
+{
+    struct load load;
+    struct import_settings settings;
+    (void)state;
+    for (uint32_t known = 0; known < 2; known++) {
+        begin(&load, &settings);
+        load.commits.memory = known == 1;
+        import_committed(&load, 6ull << 32 | 2u << 16);
+        assert_int_equal(load.commits.lost, known == 1);
+        if (known == 1) continue;
+        assert_false(import_settle(&load));
+        tell(ERR_NO_FILES_NOT_DURABLE, NDB_STATUS_PERMANENT);
+        assert_true(load.commits.lost);
+    }
+}
+
 /* An outage that a silent pipe lives through ends no import. */
 static void pipe_asks_again_and_again(void **state)
 {
@@ -401,6 +419,7 @@ int main(void)
         cmocka_unit_test(lost_without_files),
         cmocka_unit_test(life_before),
         cmocka_unit_test(two_lives_before),
+        cmocka_unit_test(life_before_without_files),
         cmocka_unit_test(pipe_asks_once_a_second),
         cmocka_unit_test(pipe_asks_again_and_again),
         cmocka_unit_test(pipe_without_files),
