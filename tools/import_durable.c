@@ -437,11 +437,12 @@ static void tell_loss(const struct load *load)
 /* Nobody can go on with a file that has changed. */
 static void tell_cut(const struct load *load)
 {
+    tell_rows(load);
     (void)fprintf(stderr,
-                  "%s: row %" PRIu64 " is the last one that is done; --resume refuses the file, "
+                  "row %" PRIu64 " is the last one that is done; --resume refuses the file, "
                   "which is another one now: without it, and with --rejects, the rows that are in "
                   "the table are rejected, and the others imported\n",
-                  load->path, load->state.durable.mark);
+                  load->state.durable.mark);
 }
 
 void import_end_state(struct load *load)

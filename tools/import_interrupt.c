@@ -10,6 +10,7 @@
 #include "tools/import.h"
 
 static const int numbers[] = {SIGINT, SIGTERM};
+#define LOOK_MS 100 /* Between two looks at something else. */
 #define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
 
 static volatile sig_atomic_t interrupted;
@@ -66,15 +67,21 @@ int import_readable(int fd, int wait_ms)
     return ready;
 }
 
-bool import_writable(int fd)
+bool import_writable(int fd, void (*meanwhile)(void *context), void *context)
 {
     struct pollfd both[] = {{.fd = fd, .events = POLLOUT}, {.fd = woken[0], .events = POLLIN}};
+    int left_ms = IMPORT_PATIENCE_MS;
 
     for (;;) {
         bool ends = interrupted != 0;
-        int ready = poll(both, ends ? 1 : 2, ends ? IMPORT_PATIENCE_MS : -1);
+        int ready = poll(both, ends ? 1 : 2, LOOK_MS);
         if (ready > 0 && both[0].revents != 0) return true;
-        if (ready == 0) errno = ECANCELED;
-        if (ready == 0 || (ready < 0 && errno != EINTR)) return false;
+        if (ready < 0 && errno != EINTR) return false;
+        if (ends && ready == 0) left_ms -= LOOK_MS;
+        if (left_ms <= 0) {
+            errno = ECANCELED;
+            return false;
+        }
+        if (meanwhile != NULL) meanwhile(context);
     }
 }

@@ -291,6 +291,14 @@ static void run_and_tell(struct load *load, const char *state_name)
         load->failed = true;
 }
 
+/* Answers that nobody takes come too late in the end, and their rows in doubt. */
+static void take_answers(void *context)
+{
+    const struct load *load = context;
+
+    (void)ndb_poll(load->settings->tool.ndb, 0, 0); /* An error of it comes again. */
+}
+
 int import_load(struct import_settings *settings, const char *path, const char *table_name,
                 const char *state_name, const char *rejects_path, struct import_totals *totals)
 {
@@ -301,13 +309,14 @@ int import_load(struct import_settings *settings, const char *path, const char *
         (void)fprintf(stderr, "%s: out of memory\n", path);
         return TOOL_FAILED;
     }
-    *load = (struct load){.settings = settings,
-                          .path = path,
-                          .rejects.path = rejects_path,
-                          .format = settings->format,
-                          .state.lock = -1,
-                          .commits.life = ndb_connection_lives(settings->tool.connection),
-                          .start_ms = import_now_ms()};
+    *load =
+        (struct load){.settings = settings,
+                      .path = path,
+                      .rejects = {.path = rejects_path, .meanwhile = take_answers, .context = load},
+                      .format = settings->format,
+                      .state.lock = -1,
+                      .commits.life = ndb_connection_lives(settings->tool.connection),
+                      .start_ms = import_now_ms()};
     load->bar = isatty(STDERR_FILENO) == 1;
     load->progress_ms = load->start_ms + (load->bar ? 0 : settings->monitor_s * 1000u);
     if ((settings->stats && !import_series_begin(settings->state_dir, state_name)) ||

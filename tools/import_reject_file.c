@@ -30,12 +30,16 @@ static int standard_stream(const struct stat *file)
     return -1;
 }
 
+static bool is_shared(const struct stat *status, const char *path)
+{
+    return !S_ISREG(status->st_mode) || standard_stream(status) >= 0 || path_in_proc(path);
+}
+
 static bool is_stream(const char *path)
 {
     struct stat status;
 
-    if (stat(path, &status) != 0) return false;
-    return !S_ISREG(status.st_mode) || standard_stream(&status) >= 0 || path_in_proc(path);
+    return stat(path, &status) == 0 && is_shared(&status, path);
 }
 
 /* ---- Opening ---- */
@@ -169,8 +173,7 @@ bool import_reject_file_is_stream(const struct import_reject_file *file)
 {
     struct stat status;
 
-    return fstat(fileno(file->file), &status) == 0 &&
-           (!S_ISREG(status.st_mode) || standard_stream(&status) >= 0 || path_in_proc(file->path));
+    return fstat(fileno(file->file), &status) == 0 && is_shared(&status, file->path);
 }
 
 bool import_reject_file_is_there(struct import_reject_file *file)
@@ -207,10 +210,12 @@ bool import_reject_file_open(struct import_reject_file *file)
 }
 
 /* A pipe that may be written to has room for PIPE_BUF bytes, and takes them together. */
-static bool write_to_stream(int fd, const char *text, size_t size)
+static bool write_to_stream(const struct import_reject_file *file, const char *text, size_t size)
 {
+    int fd = fileno(file->file);
+
     while (size > 0) {
-        if (!import_writable(fd)) return false;
+        if (!import_writable(fd, file->meanwhile, file->context)) return false;
         ssize_t written = write(fd, text, size < PIPE_BUF ? size : PIPE_BUF);
         if (written < 0 && errno != EINTR && errno != EAGAIN) return false;
         if (written <= 0) continue;
@@ -224,7 +229,7 @@ bool import_reject_file_write(struct import_reject_file *file, const char *row, 
                               bool now)
 {
     file->failed[0] = '\0';
-    if (import_reject_file_is_stream(file)) return write_to_stream(fileno(file->file), row, size);
+    if (import_reject_file_is_stream(file)) return write_to_stream(file, row, size);
     return fwrite(row, 1, size, file->file) == size && (!now || fflush(file->file) == 0);
 }
 

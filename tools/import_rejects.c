@@ -2,32 +2,40 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "tools/import_load.h"
 
-static void write_escaped(FILE *out, const char *text, uint32_t size)
+/* A row on its way to the reject file, which takes one of megabytes without memory for all of it. A
+ * shorter one, as rows are, goes to a pipe in one piece. */
+struct line {
+    struct import_reject_file *file;
+    char text[PIPE_BUF];
+    size_t size;
+    bool failed; /* As errno says. */
+};
+
+static void put(struct line *line, char byte)
 {
-    for (uint32_t i = 0; i < size; i++) {
-        switch (text[i]) {
-        case '\t':
-            (void)fputs("\\t", out);
-            break;
-        case '\n':
-            (void)fputs("\\n", out);
-            break;
-        case '\r':
-            (void)fputs("\\r", out);
-            break;
-        case '\\':
-            (void)fputs("\\\\", out);
-            break;
-        default:
-            (void)putc(text[i], out);
-            break;
-        }
+    if (line->size == sizeof(line->text) && !line->failed) {
+        line->failed = !import_reject_file_write(line->file, line->text, line->size, false);
+        line->size = 0;
+    }
+    if (!line->failed) line->text[line->size++] = byte;
+}
+
+static void put_escaped(struct line *line, const char *text, uint32_t size)
+{
+    for (uint32_t i = 0; i < size && !line->failed; i++) {
+        char letter = text[i] == '\t'   ? 't'
+                      : text[i] == '\n' ? 'n'
+                      : text[i] == '\r' ? 'r'
+                      : text[i] == '\\' ? '\\'
+                                        : '\0';
+        if (letter != '\0') put(line, '\\');
+        put(line, letter != '\0' ? letter : text[i]);
     }
 }
 
@@ -88,23 +96,16 @@ static bool open_rejects(struct load *load)
 static bool write_row(struct load *load, uint64_t number, int32_t code, const char *message,
                       const char *raw, uint32_t raw_size)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *line = open_memstream(&text, &size);
+    struct line line = {.file = &load->rejects};
 
-    if (line == NULL) return false;
-    (void)fprintf(line, "%" PRIu64 "\t%d\t", number, code);
-    write_escaped(line, message, (uint32_t)strlen(message));
-    (void)putc('\t', line);
-    write_escaped(line, raw, raw_size);
-    (void)putc('\n', line);
+    line.size = (size_t)snprintf(line.text, sizeof(line.text), "%" PRIu64 "\t%d\t", number, code);
+    put_escaped(&line, message, (uint32_t)strlen(message));
+    put(&line, '\t');
+    put_escaped(&line, raw, raw_size);
+    put(&line, '\n');
     /* Who corrects a pipe's rows may wait for them; and no state would know of one that is lost. */
-    bool good = fclose(line) == 0 &&
-                import_reject_file_write(&load->rejects, text, size, !load->input.regular);
-    int error = errno;
-    free(text);
-    errno = error;
-    return good;
+    return !line.failed &&
+           import_reject_file_write(line.file, line.text, line.size, !load->input.regular);
 }
 
 void import_reject(struct load *load, uint64_t number, int32_t code, const char *message,

@@ -72,8 +72,10 @@ void import_reject_refused(struct load *load)
     while (load->refused != NULL) {
         struct slot *slot = load->refused;
         load->refused = slot->next;
-        import_reject(load, slot->number, slot->code, slot->why != NULL ? slot->why : "", slot->raw,
-                      slot->raw_size);
+        ndb_error_t error;
+        ndb_error_lookup(slot->code, &error);
+        import_reject(load, slot->number, slot->code, slot->why != NULL ? slot->why : error.text,
+                      slot->raw, slot->raw_size);
         free(slot->why);
         slot->why = NULL;
         give_back(slot);

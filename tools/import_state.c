@@ -88,8 +88,9 @@ static bool tail_checksum(const struct import_what *what, uint64_t end, uint32_t
     uint64_t start = end > TAIL_BYTES ? end - TAIL_BYTES : 0;
     size_t size = (size_t)(end - start);
     uint8_t *bytes = malloc(TAIL_BYTES);
+    if (bytes == NULL) return false;
     errno = 0;
-    bool good = bytes != NULL && pread(what->fd, bytes, size, (off_t)start) == (ssize_t)size;
+    bool good = pread(what->fd, bytes, size, (off_t)start) == (ssize_t)size;
 
     if (good)
         *sum = import_checksum(bytes, size);

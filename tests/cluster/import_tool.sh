@@ -663,7 +663,7 @@ begin_unread() { # FILE: its import from a pipe has more rejected rows than the 
     PIDS+=("$importer")
     exec 7<>"$BOX/unread" 8<>"$BOX/taken"
     cat "$1" >&8 # The pipe takes all of it.
-    wait_text err 'row 1 rejected'
+    wait_text err 'row [0-9]+ rejected'
     until ! dd if=/dev/zero of="$BOX/unread" oflag=nonblock bs=4096 count=1 2>/dev/null && grep -q '^State:.*sleeping' "/proc/$importer/status"; do # It is full.
         kill -0 "$importer" || die "it does not wait for the reader: $(cat "$BOX/err")"
     done
@@ -688,7 +688,7 @@ awk 'BEGIN { for (i = 1; i <= 4000; i++) printf "%d,1\n", i }' >"$BOX/good.csv"
 import 0 --rejects-file="$BOX/good.rej" --rejects=4000 --table=taken test "$BOX/good.csv"
 begin_unread "$BOX/good.csv"
 exec 8>&-
-sleep 8 # A client that says nothing for six seconds is put out.
+sleep "${STALL:-8}" # A client that says nothing for six seconds is put out; answers wait for half a minute.
 tr -d '\0' <"$BOX/unread" >"$BOX/read" 7>&- &
 reader=$!
 PIDS+=("$reader")
