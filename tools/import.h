@@ -73,7 +73,7 @@ int import_interrupted(void);
    errno tells, EINTR that it was interrupted. */
 int import_readable(int fd, int wait_ms);
 #define IMPORT_PATIENCE_MS 2000 /* After an interruption, with who does not read on. */
-/* Waits until something may be written, and does `meanwhile` some times a second; NULL: nothing.
+/* Waits until something may be written, and does `meanwhile` some times a second then; NULL: nothing.
    False: errno tells, ECANCELED that it was interrupted, and nobody has read on since. */
 bool import_writable(int fd, void (*meanwhile)(void *context), void *context);
 

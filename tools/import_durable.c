@@ -57,7 +57,8 @@ static void answered_well(struct load *load, int result, uint64_t epoch)
     commits->tries = 0;
     if (commits->lost) return; /* Some of these rows may be of the life before. */
     if (commits->former != 0) {
-        /* Nothing was asked of the rows of this life, which stand behind the others. */
+        /* Nothing was asked of the rows of this life, which stand behind the others; and without
+         * files nothing is left of the life before. */
         if (commits->memory) commits->lost = true;
         if (commits->former == epoch) commits->former = 0;
         return;

@@ -9,8 +9,9 @@
 
 #include "tools/import.h"
 
-static const int numbers[] = {SIGINT, SIGTERM};
 #define LOOK_MS 100 /* Between two looks at something else. */
+
+static const int numbers[] = {SIGINT, SIGTERM};
 #define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
 
 static volatile sig_atomic_t interrupted;

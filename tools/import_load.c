@@ -291,12 +291,16 @@ static void run_and_tell(struct load *load, const char *state_name)
         load->failed = true;
 }
 
-/* Answers that nobody takes come too late in the end, and their rows in doubt. */
+/* A reader of rejected rows may be slow, or stall: answers that nobody takes meanwhile are too late in
+ * the end, and their rows in doubt. */
 static void take_answers(void *context)
 {
-    const struct load *load = context;
+    struct load *load = context;
+    uint64_t now = import_now_ms();
 
-    (void)ndb_poll(load->settings->tool.ndb, 0, 0); /* An error of it comes again. */
+    if (now - load->taken_ms < POLL_MS) return;
+    load->taken_ms = now;
+    (void)ndb_poll(load->settings->tool.ndb, 0, 0);
 }
 
 int import_load(struct import_settings *settings, const char *path, const char *table_name,

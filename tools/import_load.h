@@ -72,6 +72,7 @@ struct load {
     uint64_t number;     /* Rows read. */
     bool at_end;         /* All rows were read. */
     uint64_t start_ms, progress_ms;
+    uint64_t taken_ms;        /* When answers were taken last while a reader was waited for. */
     struct wait_told *wait;   /* Tells that the cluster takes no rows; NULL: the bar shows it. */
     uint64_t moved, moved_ms; /* Rows that are done, and since when. */
     bool stalled;

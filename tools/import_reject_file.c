@@ -221,6 +221,7 @@ static bool write_to_stream(const struct import_reject_file *file, const char *t
         if (written <= 0) continue;
         text += written;
         size -= (size_t)written;
+        if (file->meanwhile != NULL) file->meanwhile(file->context);
     }
     return true;
 }

@@ -19,7 +19,8 @@ struct import_reject_file {
     const char *path;
     FILE *file;    /* NULL: it was not there yet, or is a stream that has no row yet. */
     uint64_t rows; /* That the last import_reject_file_trim() has left; UINT64_MAX: not known. */
-    /* What is done some times a second while the reader of a stream is waited for; NULL: nothing. */
+    /* What is done behind each piece that is written to a stream, and some times a second while its
+       reader is waited for; NULL: nothing. */
     void (*meanwhile)(void *context);
     void *context;
     char failed[PATH_MAX + 8]; /* What else an operation has failed with; "": the file itself. */

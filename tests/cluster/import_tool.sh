@@ -688,8 +688,9 @@ awk 'BEGIN { for (i = 1; i <= 4000; i++) printf "%d,1\n", i }' >"$BOX/good.csv"
 import 0 --rejects-file="$BOX/good.rej" --rejects=4000 --table=taken test "$BOX/good.csv"
 begin_unread "$BOX/good.csv"
 exec 8>&-
-sleep "${STALL:-8}" # A client that says nothing for six seconds is put out; answers wait for half a minute.
-tr -d '\0' <"$BOX/unread" >"$BOX/read" 7>&- &
+sleep "${STALL:-8}" # A client that says nothing for six seconds is put out; requests wait half a minute, as import_tool_night does.
+slowly() { while IFS= read -r line; do printf '%s\n' "$line"; [ "${STALL:-8}" = 8 ] || sleep 0.01; done; }
+tr -d '\0' <"$BOX/unread" 7>&- | slowly >"$BOX/read" 7>&- &
 reader=$!
 PIDS+=("$reader")
 exec 7>&-
@@ -697,6 +698,21 @@ wait "$importer" || fail "rejected rows that were permitted: exit code $?: $(cat
 wait "$reader"
 want_text out '^test\.taken: 0 rows imported, 4000 rejected, 0 tried again'
 [ "$(grep -c '	630	' "$BOX/read")" = 4000 ] || fail "the reader has $(grep -c '	630	' "$BOX/read") rows"
+
+say "rejected rows longer than what a pipe takes at once are whole"
+awk 'BEGIN { for (r = 1; r <= 3; r++) { printf "none,\""; for (i = 0; i < 2500; i++) printf "%d\t\\\\\n", i * r; printf "\"\n" } }' >"$BOX/long.csv"
+import 0 --rejects=3 --rejects-file="$BOX/long.rej" --table=taken test "$BOX/long.csv"
+[ "$(wc -l <"$BOX/long.rej")" = 3 ] || fail "the file has $(wc -l <"$BOX/long.rej") lines of 3"
+[ "$(wc -c <"$BOX/long.rej")" -gt 60000 ] || fail "the file has $(wc -c <"$BOX/long.rej") bytes"
+cat "$BOX/unread" >"$BOX/read" &
+reader=$!
+PIDS+=("$reader")
+import 0 --rejects=3 --rejects-file="$BOX/unread" --table=taken test "$BOX/long.csv"
+wait "$reader"
+cmp "$BOX/long.rej" "$BOX/read" || fail "a pipe gets other rows than a file"
+import 1 --rejects=3 --rejects-file=/dev/full --table=taken test "$BOX/long.csv"
+want_text err '/dev/full: No space left on device'
+rm -f "$BOX/state/long.map"
 
 say "a signal behind the row that ends it interrupts nothing"
 env --default-signal=INT "$BIN/ndb_import" --state-dir="$BOX/state" --rejects-file="$BOX/good.rej" --input-type=csv --table=taken test "$BOX/taken" >"$BOX/out" 2>"$BOX/err" &

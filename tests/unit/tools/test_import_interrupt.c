@@ -69,6 +69,35 @@ static void count(void *context)
     ++*(uint32_t *)context;
 }
 
+/* It reads what is in the pipe when it has been called some times. */
+struct late_reader {
+    uint32_t times;
+    int end;
+};
+
+static void read_late(void *context)
+{
+    static char text[1 << 16];
+    struct late_reader *reader = context;
+    if (++reader->times == 3) assert_true(read(reader->end, text, sizeof text) > 0);
+}
+
+/* Who waits for a reader does something else meanwhile. */
+static void a_full_pipe_is_waited_for(void **state)
+{
+    static const char text[4096];
+    int ends[2];
+    (void)state;
+    assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+    while (write(ends[1], text, sizeof text) > 0) {
+    }
+    struct late_reader reader = {.end = ends[0]};
+    assert_true(import_writable(ends[1], read_late, &reader));
+    assert_int_equal(reader.times, 3);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
 /* Who does not read on is waited for until a signal comes, and for a moment then. */
 static void a_full_pipe_is_given_up(void **state)
 {
@@ -98,8 +127,8 @@ static void a_full_pipe_is_given_up(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_second_one_ends_it),
-                                       cmocka_unit_test(what_was_ignored_still_is),
-                                       cmocka_unit_test(a_full_pipe_is_given_up)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_second_one_ends_it), cmocka_unit_test(what_was_ignored_still_is),
+        cmocka_unit_test(a_full_pipe_is_waited_for), cmocka_unit_test(a_full_pipe_is_given_up)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

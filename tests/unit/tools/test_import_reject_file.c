@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -320,6 +321,34 @@ static void not_writable(void **state)
     assert_int_equal(unlink("rows"), 0);
 }
 
+static void count(void *context)
+{
+    ++*(uint32_t *)context;
+}
+
+/* Behind each piece of a row that goes to a stream something else is done, however fast it is read. */
+static void pieces(void **state)
+{
+    static char row[3 * 4096 + 1], got[sizeof row];
+    uint32_t times = 0;
+    int ends[2];
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    for (size_t i = 0; i < sizeof row; i++)
+        row[i] = (char)('a' + i % 26);
+    struct import_reject_file file = {
+        .path = "a pipe", .file = fdopen(ends[1], "w"), .meanwhile = count, .context = &times};
+    assert_true(import_reject_file_write(&file, row, sizeof row, false));
+    assert_true(times >= 4);
+    assert_int_equal(read(ends[0], got, sizeof got), sizeof row);
+    assert_memory_equal(got, row, sizeof row);
+    (void)close(ends[0]);
+    (void)signal(SIGPIPE, SIG_IGN);
+    assert_false(import_reject_file_write(&file, row, sizeof row, false));
+    assert_int_equal(errno, EPIPE);
+    assert_true(import_reject_file_end(&file));
+}
+
 static void failures(void **state)
 {
     struct import_reject_file file = {.path = "nowhere/rows"};
@@ -349,6 +378,7 @@ int main(void)
         cmocka_unit_test(link_to_nothing),
         cmocka_unit_test(of_somebody_else),
         cmocka_unit_test(not_writable),
+        cmocka_unit_test(pieces),
         cmocka_unit_test(failures),
     };
     return cmocka_run_group_tests(tests, temp_directory_enter, temp_directory_leave);
