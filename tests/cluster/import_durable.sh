@@ -41,6 +41,13 @@ wait_rows() {
         kill -0 "$importer" 2>/dev/null || break
     done
 }
+lose_nodes() { # All of them, when the first row is in the table; they come back.
+    for _ in $(seq 900); do
+        [ "$(rows_of || echo 0)" -gt 0 ] 2>/dev/null && break
+    done
+    kill_nodes
+    restart_nodes
+}
 wait_state() { # Until the import has a state.
     for _ in $(seq 900); do
         [ -s "$BOX/state/big.map" ] && return
@@ -129,11 +136,7 @@ for _ in $(seq 20); do # Until nothing was on disk.
     "$BIN/ndb_import" --state-dir="$BOX/state" --rejects=9 --rejects-file=/dev/stderr --opbatch=1 --db-workers=1 --table=big test "$BOX/bad.csv" >"$BOX/out.again" 2>"$BOX/again" &
     importer=$!
     PIDS+=("$importer")
-    for _ in $(seq 900); do
-        [ "$(rows_of || echo 0)" -gt 0 ] 2>/dev/null && break
-    done
-    kill_nodes
-    restart_nodes
+    lose_nodes
     wait "$importer" || fail "the import has ended with exit code $?: $(cat "$BOX/again")"
     grep -q 'rows behind 0 are imported again' "$BOX/again" && break
 done
@@ -341,11 +344,7 @@ lost_under() { # FILE OPTION...: its import ends when all nodes have been killed
     "$BIN/ndb_import" --state-dir="$BOX/state" --rejects-file="$BOX/big.rej" --table=big "${@:2}" test "$1" >"$BOX/out" 2>"$BOX/err" &
     importer=$!
     PIDS+=("$importer")
-    for _ in $(seq 900); do
-        [ "$(rows_of || echo 0)" -gt 0 ] 2>/dev/null && break
-    done
-    kill_nodes
-    restart_nodes
+    lose_nodes
     ended "$importer" && fail "the exit code is 0: $(cat "$BOX/out" "$BOX/err")"
     want_text err "$GONE"
     grep -E -- '--ignore-lines|--resume goes on' "$BOX/err" && fail "it says where to go on"

@@ -688,7 +688,7 @@ awk 'BEGIN { for (i = 1; i <= 4000; i++) printf "%d,1\n", i }' >"$BOX/good.csv"
 import 0 --rejects-file="$BOX/good.rej" --rejects=4000 --table=taken test "$BOX/good.csv"
 begin_unread "$BOX/good.csv"
 exec 8>&-
-sleep "${STALL:-8}" # A client that says nothing for six seconds is put out; requests wait half a minute, as import_tool_night does.
+sleep "${STALL:-8}" # A client that says nothing for six seconds is put out; requests wait half a minute, and import_tool_night longer than that.
 slowly() { while IFS= read -r line; do printf '%s\n' "$line"; [ "${STALL:-8}" = 8 ] || sleep 0.01; done; }
 tr -d '\0' <"$BOX/unread" 7>&- | slowly >"$BOX/read" 7>&- &
 reader=$!
