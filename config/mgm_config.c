@@ -28,10 +28,12 @@ int ndb_mgm_get_configuration(ndb_mgm_handle_t *handle, uint8_t **bytes, size_t 
 int ndb_mgm_get_configuration_of(ndb_mgm_handle_t *handle, uint32_t node_id, uint8_t **bytes,
                                  size_t *size)
 {
+    if (bytes == NULL || size == NULL)
+        return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "No place for the configuration");
     *bytes = NULL;
     *size = 0;
-    if (mgm_call(handle, handle->timeout_ms, "get config\nversion: %u\nfrom_node: %u", 1u,
-                 node_id) != 0)
+    if (mgm_call(handle, mgm_wait(handle), "get config\nversion: %u\nfrom_node: %u", 1u, node_id) !=
+        0)
         return -1;
     int64_t length = mgm_reply_number(handle, "Content-Length", -1);
     if (length < 1 || length > (int64_t)CONFIG_ENCODED_MAX * 2) {
@@ -60,9 +62,10 @@ int ndb_mgm_get_configuration_of(ndb_mgm_handle_t *handle, uint32_t node_id, uin
 
 int ndb_mgm_reload_config(ndb_mgm_handle_t *handle, const char *file)
 {
+    if (file != NULL && !mgm_is_line(handle, file)) return -1;
     int rc = file == NULL
-                 ? mgm_call(handle, handle->timeout_ms, "reload config")
-                 : mgm_call(handle, handle->timeout_ms, "reload config\nconfig_filename: %s", file);
+                 ? mgm_call(handle, mgm_wait(handle), "reload config")
+                 : mgm_call(handle, mgm_wait(handle), "reload config\nconfig_filename: %s", file);
 
     return rc != 0 ? -1 : (int)mgm_reply_number(handle, "generation", -1);
 }
@@ -72,8 +75,10 @@ int ndb_mgm_alloc_nodeid(ndb_mgm_handle_t *handle, enum ndb_mgm_node_type type, 
 {
     const char *type_name = ndb_mgm_type_name(type);
 
+    if (handle == NULL) return -1;
     if (type_name == NULL) return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "Unknown node type");
-    if (mgm_call(handle, handle->timeout_ms,
+    if (host != NULL && !mgm_is_line(handle, host)) return -1;
+    if (mgm_call(handle, mgm_wait(handle),
                  "get nodeid\nversion: %u\nnodetype: %s\nnodeid: %u\nname: %s%s%s", 1u, type_name,
                  wanted, handle->name,
                  host == NULL ? "" : "\nhost: ", host == NULL ? "" : host) != 0) {
@@ -86,18 +91,18 @@ int ndb_mgm_alloc_nodeid(ndb_mgm_handle_t *handle, enum ndb_mgm_node_type type, 
 
 int ndb_mgm_free_nodeid(ndb_mgm_handle_t *handle, uint32_t node_id)
 {
-    return mgm_call(handle, handle->timeout_ms, "free nodeid\nnodeid: %u", node_id);
+    return mgm_call(handle, mgm_wait(handle), "free nodeid\nnodeid: %u", node_id);
 }
 
 int ndb_mgm_get_mgmd_nodeid(ndb_mgm_handle_t *handle)
 {
-    if (mgm_call(handle, handle->timeout_ms, "get mgmd nodeid") != 0) return -1;
+    if (mgm_call(handle, mgm_wait(handle), "get mgmd nodeid") != 0) return -1;
     return (int)mgm_reply_number(handle, "nodeid", -1);
 }
 
 static int tell_port(ndb_mgm_handle_t *handle, uint32_t node1, uint32_t node2, uint32_t port)
 {
-    return mgm_call(handle, handle->timeout_ms,
+    return mgm_call(handle, mgm_wait(handle),
                     "set connection parameter\nnode1: %u\nnode2: %u\nparam: 406\nvalue: %u", node1,
                     node2, port);
 }
@@ -123,7 +128,7 @@ int ndb_mgm_set_connection_port(ndb_mgm_handle_t *handle, uint32_t node1, uint32
 
 int ndb_mgm_get_connection_port(ndb_mgm_handle_t *handle, uint32_t node1, uint32_t node2)
 {
-    if (mgm_call(handle, handle->timeout_ms,
+    if (mgm_call(handle, mgm_wait(handle),
                  "get connection parameter\nnode1: %u\nnode2: %u\nparam: 406", node1, node2) != 0) {
         return -1;
     }

@@ -44,12 +44,20 @@ int mgm_fail(ndb_mgm_handle_t *handle, int code, const char *format, ...)
 {
     va_list args;
 
+    if (handle == NULL) return -1;
     handle->error = code;
     va_start(args, format);
     (void)vsnprintf(handle->error_text, sizeof(handle->error_text), format, args);
     va_end(args);
     make_printable(handle->error_text);
     return -1;
+}
+
+bool mgm_is_line(ndb_mgm_handle_t *handle, const char *text)
+{
+    if (text != NULL && strpbrk(text, "\r\n") == NULL) return true;
+    (void)mgm_fail(handle, NDB_MGM_USAGE_ERROR, "A text is missing, or is not one line");
+    return false;
 }
 
 /* 1 ready, 0 time is over, -1 error. */
@@ -118,6 +126,7 @@ int ndb_mgm_connect_to(ndb_mgm_handle_t *handle, uint32_t index)
     char why[128] = "no address";
     char port[8];
 
+    if (handle == NULL) return -1;
     if (ndb_mgm_is_connected(handle))
         return mgm_fail(handle, NDB_MGM_ALREADY_CONNECTED, "Already connected");
     if (handle->socket >= 0) (void)ndb_mgm_disconnect(handle);
@@ -185,6 +194,7 @@ static void gather(ndb_mgm_handle_t *handle, char *all, size_t size)
 
 int ndb_mgm_connect(ndb_mgm_handle_t *handle, int retries, uint32_t delay_s)
 {
+    if (handle == NULL) return -1;
     if (ndb_mgm_is_connected(handle))
         return mgm_fail(handle, NDB_MGM_ALREADY_CONNECTED, "Already connected");
     for (int round = 0;; round++) {
@@ -203,6 +213,7 @@ int ndb_mgm_connect(ndb_mgm_handle_t *handle, int retries, uint32_t delay_s)
 
 int ndb_mgm_disconnect(ndb_mgm_handle_t *handle)
 {
+    if (handle == NULL) return -1;
     if (handle->socket < 0) return mgm_fail(handle, NDB_MGM_SERVER_NOT_CONNECTED, "Not connected");
     (void)close(handle->socket);
     handle->socket = -1;
@@ -293,6 +304,7 @@ int mgm_call(ndb_mgm_handle_t *handle, uint64_t wait_ms, const char *format, ...
     char request[4096];
     va_list args;
 
+    if (handle == NULL) return -1;
     handle->error = 0;
     handle->error_text[0] = '\0';
     if (handle->socket < 0) return mgm_fail(handle, NDB_MGM_SERVER_NOT_CONNECTED, "Not connected");

@@ -160,7 +160,9 @@ int ndb_mgm_check_connectstring(const char *connectstring, const char *option, c
     char wrong[MGM_CONNECTSTRING_WHY];
 
     if (mgm_connectstring_parse(connectstring, &unused, wrong, sizeof(wrong)) == 0) return 0;
-    (void)snprintf(why, why_size, "%s: Illegal connect string: %s",
-                   given ? option : "NDB_CONNECTSTRING", wrong);
+    if (option == NULL) option = "the text";
+    if (why != NULL && why_size > 0)
+        (void)snprintf(why, why_size, "%s: Illegal connect string: %s",
+                       given ? option : "NDB_CONNECTSTRING", wrong);
     return -1;
 }

@@ -9,7 +9,7 @@
 
 int ndb_mgm_set_logfilter(ndb_mgm_handle_t *handle, enum ndb_mgm_severity severity, int enable)
 {
-    if (mgm_call(handle, handle->timeout_ms, "set logfilter\nlevel: %d\nenable: %d", (int)severity,
+    if (mgm_call(handle, mgm_wait(handle), "set logfilter\nlevel: %d\nenable: %d", (int)severity,
                  enable) != 0) {
         return -1;
     }
@@ -18,7 +18,8 @@ int ndb_mgm_set_logfilter(ndb_mgm_handle_t *handle, enum ndb_mgm_severity severi
 
 int ndb_mgm_get_logfilter(ndb_mgm_handle_t *handle, int enabled[NDB_MGM_SEVERITIES])
 {
-    if (mgm_call(handle, handle->timeout_ms, "get info clusterlog") != 0) return -1;
+    if (enabled == NULL) return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "No place for the filter");
+    if (mgm_call(handle, mgm_wait(handle), "get info clusterlog") != 0) return -1;
     for (uint32_t i = 0; i < NDB_MGM_SEVERITIES; i++) {
         const char *name = i == 0 ? "enabled" : ndb_mgm_severity_name((enum ndb_mgm_severity)i);
         enabled[i] = mgm_reply_number(handle, name, 0) == 1;
@@ -29,7 +30,7 @@ int ndb_mgm_get_logfilter(ndb_mgm_handle_t *handle, int enabled[NDB_MGM_SEVERITI
 int ndb_mgm_set_cluster_loglevel(ndb_mgm_handle_t *handle, uint32_t node_id,
                                  enum ndb_mgm_category category, uint32_t level)
 {
-    return mgm_call(handle, handle->timeout_ms,
+    return mgm_call(handle, mgm_wait(handle),
                     "set cluster loglevel\nnode: %u\ncategory: %d\nlevel: %u", node_id,
                     (int)category, level);
 }
@@ -37,13 +38,14 @@ int ndb_mgm_set_cluster_loglevel(ndb_mgm_handle_t *handle, uint32_t node_id,
 int ndb_mgm_set_node_loglevel(ndb_mgm_handle_t *handle, uint32_t node_id,
                               enum ndb_mgm_category category, uint32_t level)
 {
-    return mgm_call(handle, handle->timeout_ms, "set loglevel\nnode: %u\ncategory: %d\nlevel: %u",
+    return mgm_call(handle, mgm_wait(handle), "set loglevel\nnode: %u\ncategory: %d\nlevel: %u",
                     node_id, (int)category, level);
 }
 
 int ndb_mgm_get_cluster_loglevel(ndb_mgm_handle_t *handle, uint32_t levels[NDB_MGM_CATEGORIES])
 {
-    if (mgm_call(handle, handle->timeout_ms, "get cluster loglevel") != 0) return -1;
+    if (levels == NULL) return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "No place for the levels");
+    if (mgm_call(handle, mgm_wait(handle), "get cluster loglevel") != 0) return -1;
     for (uint32_t i = 0; i < NDB_MGM_CATEGORIES; i++) {
         enum ndb_mgm_category category = (enum ndb_mgm_category)(NDB_MGM_CATEGORY_FIRST + i);
         levels[i] = (uint32_t)mgm_reply_number(handle, ndb_mgm_category_name(category), 0);
@@ -56,13 +58,14 @@ int ndb_mgm_listen_events(ndb_mgm_handle_t *handle, const uint32_t levels[NDB_MG
     char filter[400];
     size_t used = 0;
 
+    if (levels == NULL) return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "No levels");
     filter[0] = '\0';
     for (uint32_t i = 0; i < NDB_MGM_CATEGORIES; i++) {
         enum ndb_mgm_category category = (enum ndb_mgm_category)(NDB_MGM_CATEGORY_FIRST + i);
         used += (size_t)snprintf(filter + used, sizeof(filter) - used, "%s%s=%u", i == 0 ? "" : " ",
                                  ndb_mgm_category_name(category), levels[i] > 15 ? 15 : levels[i]);
     }
-    if (mgm_call(handle, handle->timeout_ms, "listen event\nparsable: 1\nfilter: %s", filter) != 0)
+    if (mgm_call(handle, mgm_wait(handle), "listen event\nparsable: 1\nfilter: %s", filter) != 0)
         return -1;
     handle->listener = true;
     handle->line_used = 0;
@@ -106,6 +109,8 @@ int ndb_mgm_next_event(ndb_mgm_handle_t *handle, struct ndb_mgm_event *event, ui
 {
     uint64_t deadline = mgm_now_ms() + timeout_ms;
 
+    if (handle == NULL || event == NULL)
+        return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "No place for an event");
     if (!handle->listener)
         return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "The handle does not listen");
     for (;;) {
@@ -177,7 +182,8 @@ int ndb_mgm_report_events(ndb_mgm_handle_t *handle, uint32_t node_id, struct ndb
     char error_name[32];
     uint32_t count = 0;
 
-    if (mgm_call(handle, handle->timeout_ms, "report events\nnode: %u", node_id) != 0) return -1;
+    if (events == NULL) return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "No place for events");
+    if (mgm_call(handle, mgm_wait(handle), "report events\nnode: %u", node_id) != 0) return -1;
     (void)snprintf(error_name, sizeof(error_name), "node.%u.error", node_id);
     int error = (int)mgm_reply_number(handle, error_name, 0);
     if (error != 0)

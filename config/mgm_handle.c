@@ -39,6 +39,7 @@ int ndb_mgm_set_connectstring(ndb_mgm_handle_t *handle, const char *connectstrin
     struct mgm_connectstring target;
     char why[256];
 
+    if (handle == NULL) return -1;
     if (mgm_connectstring_parse(connectstring, &target, why, sizeof(why)) != 0) {
         return mgm_fail(handle, NDB_MGM_ILLEGAL_CONNECT_STRING, "Illegal connect string: %s", why);
     }
@@ -48,21 +49,22 @@ int ndb_mgm_set_connectstring(ndb_mgm_handle_t *handle, const char *connectstrin
 
 uint32_t ndb_mgm_configured_nodeid(const ndb_mgm_handle_t *handle)
 {
-    return handle->target.node_id;
+    return handle == NULL ? 0 : handle->target.node_id;
 }
 
 uint32_t ndb_mgm_address_count(const ndb_mgm_handle_t *handle)
 {
-    return handle->target.count;
+    return handle == NULL ? 0 : handle->target.count;
 }
 
 void ndb_mgm_set_timeout(ndb_mgm_handle_t *handle, uint32_t milliseconds)
 {
-    handle->timeout_ms = milliseconds;
+    if (handle != NULL) handle->timeout_ms = milliseconds;
 }
 
 void ndb_mgm_set_name(ndb_mgm_handle_t *handle, const char *name)
 {
+    if (handle == NULL || name == NULL) return;
     (void)snprintf(handle->name, sizeof(handle->name), "%s", name);
     for (char *c = handle->name; *c != '\0'; c++) {
         if ((unsigned char)*c < ' ') *c = '?';
@@ -73,33 +75,36 @@ int ndb_mgm_is_connected(const ndb_mgm_handle_t *handle)
 {
     char byte;
 
-    if (handle->socket < 0) return 0;
+    if (handle == NULL || handle->socket < 0) return 0;
     ssize_t n = recv(handle->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return n > 0 || (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
 }
 
 const char *ndb_mgm_connected_host(const ndb_mgm_handle_t *handle)
 {
-    return handle->socket < 0 ? "" : handle->target.addresses[handle->connected].host;
+    return handle == NULL || handle->socket < 0 ? ""
+                                                : handle->target.addresses[handle->connected].host;
 }
 
 uint16_t ndb_mgm_connected_port(const ndb_mgm_handle_t *handle)
 {
-    return handle->socket < 0 ? 0 : handle->target.addresses[handle->connected].port;
+    return handle == NULL || handle->socket < 0 ? 0
+                                                : handle->target.addresses[handle->connected].port;
 }
 
 int ndb_mgm_socket(const ndb_mgm_handle_t *handle)
 {
-    return handle->socket;
+    return handle == NULL ? -1 : handle->socket;
 }
 
 int ndb_mgm_error_code(const ndb_mgm_handle_t *handle)
 {
-    return handle->error;
+    return handle == NULL ? NDB_MGM_USAGE_ERROR : handle->error;
 }
 
 const char *ndb_mgm_error_text(const ndb_mgm_handle_t *handle)
 {
+    if (handle == NULL) return "No handle given";
     return handle->error_text[0] != '\0' ? handle->error_text
                                          : ndb_mgm_error_message(handle->error);
 }

@@ -45,9 +45,18 @@ struct ndb_mgm_handle {
 int mgm_connectstring_parse(const char *text, struct mgm_connectstring *out, char *why,
                             size_t why_size);
 
-/* Sets the error and returns -1. `text` NULL: the code's own. */
+/* Sets the error and returns -1; a handle that is NULL has none. */
 int mgm_fail(ndb_mgm_handle_t *handle, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* How long a call waits, in milliseconds. A handle that is NULL is refused by what is called. */
+static inline uint64_t mgm_wait(const ndb_mgm_handle_t *handle)
+{
+    return handle == NULL ? 0 : handle->timeout_ms;
+}
+
+/* False, with the error: the text would be more than a line of the request. */
+bool mgm_is_line(ndb_mgm_handle_t *handle, const char *text);
 
 uint64_t mgm_now_ms(void);
 /* Sends all bytes / waits for more; 0 or -1 with the error set and the connection closed.

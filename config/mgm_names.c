@@ -24,7 +24,7 @@ static const struct {
 
 static int find(const char *const *names, int count, const char *name)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; name != NULL && i < count; i++) {
         if (strcasecmp(names[i], name) == 0) return i;
     }
     return -1;
@@ -66,7 +66,7 @@ const char *ndb_mgm_status_name(enum ndb_mgm_node_status status)
 
 int ndb_mgm_status_number(const char *name)
 {
-    for (int i = 0; i <= NDB_MGM_STATUS_NO_ANSWER; i++) {
+    for (int i = 0; name != NULL && i <= NDB_MGM_STATUS_NO_ANSWER; i++) {
         if (strcasecmp(states[i].name, name) == 0) return i;
     }
     return -1;

@@ -11,6 +11,8 @@ static int list_nodes(ndb_mgm_handle_t *handle, const uint32_t *nodes, uint32_t 
     size_t used = 0;
 
     text[0] = '\0';
+    if (nodes == NULL && count > 0)
+        return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "A count without its numbers");
     for (uint32_t i = 0; i < count; i++) {
         used += (size_t)snprintf(text + used, size - used, "%s%u", i == 0 ? "" : ",", nodes[i]);
         if (used + 12 > size)
@@ -21,7 +23,7 @@ static int list_nodes(ndb_mgm_handle_t *handle, const uint32_t *nodes, uint32_t 
 
 static uint64_t long_wait(const ndb_mgm_handle_t *handle)
 {
-    return (uint64_t)handle->timeout_ms * MGM_STOP_FACTOR;
+    return mgm_wait(handle) * MGM_STOP_FACTOR;
 }
 
 int ndb_mgm_start(ndb_mgm_handle_t *handle, const uint32_t *nodes, uint32_t count)
@@ -29,8 +31,8 @@ int ndb_mgm_start(ndb_mgm_handle_t *handle, const uint32_t *nodes, uint32_t coun
     char list[1000];
 
     if (list_nodes(handle, nodes, count, list, sizeof(list)) != 0) return -1;
-    int rc = count == 0 ? mgm_call(handle, handle->timeout_ms, "start all")
-                        : mgm_call(handle, handle->timeout_ms, "start\nnode: %s", list);
+    int rc = count == 0 ? mgm_call(handle, mgm_wait(handle), "start all")
+                        : mgm_call(handle, mgm_wait(handle), "start\nnode: %s", list);
     return rc != 0 ? -1 : (int)mgm_reply_number(handle, "started", 0);
 }
 
@@ -70,7 +72,7 @@ int ndb_mgm_restart(ndb_mgm_handle_t *handle, const uint32_t *nodes, uint32_t co
 
 int ndb_mgm_check_restart(ndb_mgm_handle_t *handle, uint32_t flags)
 {
-    return mgm_call(handle, handle->timeout_ms, "check restart\ninitialstart: %d",
+    return mgm_call(handle, mgm_wait(handle), "check restart\ninitialstart: %d",
                     (flags & NDB_MGM_FLAG_INITIAL) != 0);
 }
 
@@ -128,7 +130,7 @@ int ndb_mgm_shutdown(ndb_mgm_handle_t *handle)
         if (node->type != NDB_MGM_NODE_MGM || node->node_id == (uint32_t)own) continue;
         count += stop_server(handle, node->host, ports[node->node_id]);
     }
-    if (count >= 0 && mgm_call(handle, handle->timeout_ms, "stop all\nstop: mgm") == 0) {
+    if (count >= 0 && mgm_call(handle, mgm_wait(handle), "stop all\nstop: mgm") == 0) {
         count++;
         wait_for_end(handle);
     }
@@ -138,17 +140,19 @@ int ndb_mgm_shutdown(ndb_mgm_handle_t *handle)
 
 int ndb_mgm_enter_single_user(ndb_mgm_handle_t *handle, uint32_t node_id)
 {
-    return mgm_call(handle, handle->timeout_ms, "enter single user\nnodeId: %u", node_id);
+    return mgm_call(handle, mgm_wait(handle), "enter single user\nnodeId: %u", node_id);
 }
 
 int ndb_mgm_exit_single_user(ndb_mgm_handle_t *handle)
 {
-    return mgm_call(handle, handle->timeout_ms, "exit single user");
+    return mgm_call(handle, mgm_wait(handle), "exit single user");
 }
 
 int ndb_mgm_purge_stale_sessions(ndb_mgm_handle_t *handle, char *list, size_t size)
 {
-    if (mgm_call(handle, handle->timeout_ms, "purge stale sessions") != 0) return -1;
+    if (list == NULL && size > 0)
+        return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "No place for the list");
+    if (mgm_call(handle, mgm_wait(handle), "purge stale sessions") != 0) return -1;
     const char *purged = mgm_value(&handle->reply, "purged");
     (void)snprintf(list, size, "%s", purged == NULL ? "" : purged);
     return 0;
@@ -158,7 +162,8 @@ int ndb_mgm_report_stop(ndb_mgm_handle_t *handle, uint32_t node_id, uint32_t act
                         uint32_t signal_number, uint32_t exit_code, uint32_t start_phase,
                         const char *text)
 {
-    return mgm_call(handle, handle->timeout_ms,
+    if (!mgm_is_line(handle, text)) return -1;
+    return mgm_call(handle, mgm_wait(handle),
                     "report stop\nnode: %u\naction: %u\nsignal: %u\nerror: %u\nstartphase: %u\n"
                     "text: %s",
                     node_id, action, signal_number, exit_code, start_phase, text);
@@ -166,7 +171,7 @@ int ndb_mgm_report_stop(ndb_mgm_handle_t *handle, uint32_t node_id, uint32_t act
 
 int ndb_mgm_claim_cluster(ndb_mgm_handle_t *handle, uint32_t node_id, uint64_t cluster_id)
 {
-    return mgm_call(handle, handle->timeout_ms, "claim cluster\nnode: %u\ncluster: %llu", node_id,
+    return mgm_call(handle, mgm_wait(handle), "claim cluster\nnode: %u\ncluster: %llu", node_id,
                     (unsigned long long)cluster_id);
 }
 
@@ -179,5 +184,5 @@ int ndb_mgm_dump_state(ndb_mgm_handle_t *handle, uint32_t node_id, const uint32_
         return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "DUMP takes 1..24 numbers");
     }
     if (list_nodes(handle, args, count, list, sizeof(list)) != 0) return -1;
-    return mgm_call(handle, handle->timeout_ms, "dump state\nnode: %u\nargs: %s", node_id, list);
+    return mgm_call(handle, mgm_wait(handle), "dump state\nnode: %u\nargs: %s", node_id, list);
 }

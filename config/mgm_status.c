@@ -73,10 +73,16 @@ static uint32_t split_name(const char *name, const char **field)
     return (uint32_t)id;
 }
 
+static int no_place(ndb_mgm_handle_t *handle)
+{
+    return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "No place for what is told");
+}
+
 int ndb_mgm_get_status(ndb_mgm_handle_t *handle, struct ndb_mgm_cluster_state *state)
 {
+    if (state == NULL) return no_place(handle);
     state->count = 0;
-    if (mgm_call(handle, handle->timeout_ms, "get status") != 0) return -1;
+    if (mgm_call(handle, mgm_wait(handle), "get status") != 0) return -1;
     for (uint32_t i = 0; i < handle->reply.pair_count; i++) {
         const char *field;
         uint32_t id = split_name(mgm_pair_name(&handle->reply, i), &field);
@@ -157,7 +163,8 @@ static_assert(offsetof(struct ndb_mgm_threads, node_id) == 0, "see gather_report
 int ndb_mgm_report_memory(ndb_mgm_handle_t *handle, uint32_t node_id,
                           struct ndb_mgm_memory *reports, uint32_t room)
 {
-    if (mgm_call(handle, handle->timeout_ms, "report memory\nnode: %u", node_id) != 0) return -1;
+    if (reports == NULL) return no_place(handle);
+    if (mgm_call(handle, mgm_wait(handle), "report memory\nnode: %u", node_id) != 0) return -1;
     return gather_reports(handle, reports, sizeof(*reports), room, set_memory);
 }
 
@@ -210,7 +217,8 @@ static void set_disk(void *disk, const char *field, const char *value)
 int ndb_mgm_report_disk(ndb_mgm_handle_t *handle, uint32_t node_id, struct ndb_mgm_disk *reports,
                         uint32_t room)
 {
-    if (mgm_call(handle, handle->timeout_ms, "report disk\nnode: %u", node_id) != 0) return -1;
+    if (reports == NULL) return no_place(handle);
+    if (mgm_call(handle, mgm_wait(handle), "report disk\nnode: %u", node_id) != 0) return -1;
     return gather_reports(handle, reports, sizeof(*reports), room, set_disk);
 }
 
@@ -234,6 +242,7 @@ static void set_threads(void *threads, const char *field, const char *value)
 int ndb_mgm_report_threads(ndb_mgm_handle_t *handle, uint32_t node_id,
                            struct ndb_mgm_threads *reports, uint32_t room)
 {
-    if (mgm_call(handle, handle->timeout_ms, "report threads\nnode: %u", node_id) != 0) return -1;
+    if (reports == NULL) return no_place(handle);
+    if (mgm_call(handle, mgm_wait(handle), "report threads\nnode: %u", node_id) != 0) return -1;
     return gather_reports(handle, reports, sizeof(*reports), room, set_threads);
 }

@@ -18,6 +18,8 @@ extern "C" {
 #define NDB_MGM_DEFAULT_PORT 1186
 #define NDB_MGM_NODES_MAX    255
 
+/* Owned by one thread at a time. With NULL for it a function does nothing and returns -1, or what
+ * it returns for "none"; an argument that is missing, or a text of several lines, is 5001. */
 typedef struct ndb_mgm_handle ndb_mgm_handle_t;
 
 enum ndb_mgm_error {

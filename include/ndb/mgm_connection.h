@@ -53,7 +53,7 @@ NDB_MGM_EXPORT uint16_t ndb_mgm_connected_port(const ndb_mgm_handle_t *handle);
 NDB_MGM_EXPORT int ndb_mgm_socket(const ndb_mgm_handle_t *handle);
 
 /* Code and text of the last call that failed. The text includes what the server said; both live as
- * long as the handle. */
+ * long as the handle. 5001 of NULL. */
 NDB_MGM_EXPORT int ndb_mgm_error_code(const ndb_mgm_handle_t *handle);
 NDB_MGM_EXPORT const char *ndb_mgm_error_text(const ndb_mgm_handle_t *handle);
 /* The fixed text of a code; never NULL. */
