@@ -193,6 +193,9 @@ static enum verdict judge(struct process *process, bool told, int status, uint32
     if (told || number != 0)
         process_report_failure(process, again ? STOP_RESTART : 0, number,
                                told ? words->exit_code : EXIT_OS_SIGNAL);
+    else
+        service_notify("STATUS=The data node could not begin, its log says why; %s",
+                       again ? "it is started again" : "it is not started again");
     return again ? LIVE_AGAIN : END_FAILED;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "ndbmtd/process.h"
 #include "service/log_follow.h"
+#include "service/notify.h"
 #include "signals/management.h"
 
 /* Bytes of the error log that are kept; an entry has about 700. */
@@ -213,10 +214,23 @@ static void write_error_log(struct process *process, const struct node_failure *
     fclose(file);
 }
 
+/* The node's own last word was that it is started, or how far its start is. */
+static void tell_service(bool again, uint32_t number, uint32_t exit_code)
+{
+    const char *then = again ? "it is started again" : "it is not started again";
+    if (number != 0)
+        service_notify("STATUS=The data node was ended by signal %u (%s); %s", number,
+                       strsignal((int)number), then);
+    else
+        service_notify("STATUS=The data node has ended with error %u: %s; %s", exit_code,
+                       exit_code_text(exit_code), then);
+}
+
 void process_report_failure(struct process *process, uint32_t restart_flags, uint32_t number,
                             uint32_t exit_code)
 {
     char text[512];
+    tell_service((restart_flags & STOP_RESTART) != 0, number, exit_code);
     ndb_mgm_handle_t *mgm = ndb_mgm_create_handle();
     if (mgm == NULL) return;
     snprintf(text, sizeof text, "'%s (%s)'", exit_code_text(exit_code), exit_code_class(exit_code));

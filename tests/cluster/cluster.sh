@@ -40,7 +40,7 @@ cleanup() {
     local code=$? pid
     trap - EXIT
     exec 2>/dev/null
-    kill "$GUARD"
+    kill "$GUARD" "${SERVICE_MANAGER:-$GUARD}"
     for pid in "${PIDS[@]:-}"; do # With its child, if it is an angel.
         [ -n "$(ours "$pid")" ] && kill -9 "$pid" $(ours $(pgrep -P "$pid"))
     done
@@ -173,6 +173,21 @@ start_daemon() { # id [options]
         sleep 0.1
     done
     PIDS+=("$(cat "$BOX/node$id/ndb_$id.pid")")
+}
+
+# What programs that are started from now on tell the service manager goes to $BOX/told.
+be_service_manager() {
+    export NOTIFY_SOCKET=$BOX/notify
+    python3 - "$NOTIFY_SOCKET" "$BOX/told" <<'END' &
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+with open(sys.argv[2], "a", buffering=1) as out:
+    while True:
+        out.write(s.recv(65536).decode() + "\n")
+END
+    SERVICE_MANAGER=$!
+    for _ in $(seq 900); do [ -S "$NOTIFY_SOCKET" ] && break; sleep 0.1; done
 }
 
 # Until the management server listens, or has ended.

@@ -79,19 +79,9 @@ done
 [ "$FAILED" -eq 0 ] || exit 1
 
 say "a cluster of what is in them; a service manager listens"
-export NOTIFY_SOCKET=$BOX/notify WATCHDOG_USEC=20000000 LD_LIBRARY_PATH=$ROOT/usr/lib
-python3 - "$NOTIFY_SOCKET" "$BOX/told" <<'END' &
-import socket, sys
-s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-s.bind(sys.argv[1])
-with open(sys.argv[2], "w", buffering=1) as out:
-    while True:
-        out.write(s.recv(65536).decode() + "\n")
-END
-LISTENER=$!
-trap 'code=$?; kill "$LISTENER"; (exit "$code"); cleanup' EXIT
+export WATCHDOG_USEC=20000000 LD_LIBRARY_PATH=$ROOT/usr/lib
+be_service_manager
 BIN=$ROOT/usr/bin
-for _ in $(seq 900); do [ -S "$NOTIFY_SOCKET" ] && break; sleep 0.1; done
 start_cluster 2 2
 want 0 "$BIN/ndb_mgm" -e SHOW
 want_text out '^id=2	@127\.0\.0\.1  \(.*, Nodegroup: 0'

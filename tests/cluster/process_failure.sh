@@ -15,12 +15,21 @@ until_true() {
     done
 }
 
+# told TEXT: the service manager hears it; its status line is what an operator sees first.
+told() {
+    until_true 90 grep -qE "^STATUS=The data node $1\$" "$BOX/told" || fail "the service manager is not told '$1': $(cat "$BOX/told")"
+    : >"$BOX/told"
+}
+
+be_service_manager
+
 say "StopOnError=1, split threads: error log, a trace per thread, the reason in both logs, exit code"
 start_cluster 1 1 'ThreadConfig=main,rep,ldm={count=2},tc={count=1},recv'
 load_and_compare 500
 want 0 "$BIN/ndb_mgm" -e "$FAIL"
 ended "${NODE_PIDS[1]}"
 [ $? -eq 1 ] || fail "the exit code of a failed node is not 1"
+told 'has ended with error 2341: An internal check failed.*; it is not started again'
 cp "$BOX/node1/ndb_1_error.log" "$BOX/out"
 want_text out '^Status: internal error$'
 want_text out '^Message: An internal check failed; report this with the trace files'
@@ -70,6 +79,7 @@ for _ in 1 2 3; do
     want 0 "$BIN/ndb_mgm" -e "$FAIL"
     until_true 90 eval '[ "$(grep -c "Forced node shutdown" "$BOX"/mgm/ndb_49_cluster.log)" -gt "$times" ]' ||
         fail "the cluster log does not tell of the failure"
+    told 'has ended with error 2341: An internal check failed.*; it is started again'
     started_again "$begun"
 done
 cp "$BOX"/mgm/ndb_49_cluster.log "$BOX/out"
@@ -89,6 +99,7 @@ kill -9 "$(pgrep -P "$angel")"
 until_true 90 grep -q 'ended by signal 9 (Killed)' "$BOX/node1/ndb_1_out.log" || fail "the angel does not tell of signal 9"
 until_true 90 grep -q 'restarting. Initiated by signal 9. Caused by error 6000' "$BOX"/mgm/ndb_49_cluster.log ||
     fail "the cluster log does not tell of signal 9"
+told 'was ended by signal 9 \(Killed\); it is started again'
 started_again "$begun"
 load_and_compare 200
 want 0 "$BIN/ndb_mgm" -e SHUTDOWN
@@ -113,6 +124,7 @@ until_true 90 eval '(exec 3<>"/dev/tcp/${CS/://}")' || die "the management serve
 want 0 "$BIN/ndbmtd" --ndb-nodeid=1
 until_true 90 eval '! [ -e "$BOX/node1/ndb_1.pid" ]' || fail "the angel tries for ever"
 cp "$BOX/node1/ndb_1_out.log" "$BOX/out"
+told 'could not begin, its log says why; it is not started again'
 [ "$(grep -c 'cannot listen on 127.0.0.1 port' "$BOX/out")" -eq 3 ] || fail "not three starts"
 want_text out 'ALERT +-- the data node failed 3 starts one after the other: MaxStartFailRetries=2'
 want 0 "$BIN/ndb_mgm" -e SHOW
