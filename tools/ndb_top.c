@@ -10,6 +10,7 @@
 
 #include <ndb/mgm.h>
 
+#include "service/reach_cluster.h"
 #include "service/wait_told.h"
 #include "tools/top_use.h"
 #include "values/errors.h"
@@ -237,7 +238,7 @@ static bool say_lost(const struct settings *settings, ndb_mgm_handle_t *mgm, uin
 {
     static struct ndb_mgm_cluster_state cluster;
 
-    if (ndb_mgm_is_connected(mgm) || waited_us < TOOL_CALL_MS * 1000) return say_error(mgm);
+    if (ndb_mgm_is_connected(mgm) || waited_us < REACH_CALL_MS * 1000) return say_error(mgm);
     if (!tool_connect_mgm(&settings->tool, mgm, 0)) return false;
     if (ndb_mgm_get_status(mgm, &cluster) != 0) return say_error(mgm);
     (void)fflush(stdout);

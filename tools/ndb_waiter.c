@@ -7,6 +7,7 @@
 
 #include "ndb/mgm.h"
 #include "tools/tool_json.h"
+#include "service/reach_cluster.h"
 #include "service/wait_told.h"
 
 #define POLL_MS       50 /* Pause between two looks at the cluster. */
@@ -211,8 +212,8 @@ static bool ask(ndb_mgm_handle_t *mgm, struct ndb_mgm_cluster_state *cluster, ui
     uint64_t now = now_ms();
     uint64_t left = end_ms > now + CALL_MS_MIN ? end_ms - now : CALL_MS_MIN;
 
-    if (ndb_mgm_is_connected(mgm) || tool_try_mgm(mgm, end_ms)) {
-        ndb_mgm_set_timeout(mgm, left < TOOL_CALL_MS ? (uint32_t)left : TOOL_CALL_MS);
+    if (ndb_mgm_is_connected(mgm) || reach_server(mgm, end_ms) == 0) {
+        ndb_mgm_set_timeout(mgm, left < REACH_CALL_MS ? (uint32_t)left : REACH_CALL_MS);
         if (ndb_mgm_get_status(mgm, cluster) == 0) {
             wait_told_for(wait, "%s", "");
             return true;

@@ -21,7 +21,6 @@ enum tool_exit { TOOL_OK = 0, TOOL_FAILED = 1, TOOL_USAGE = 2, TOOL_NOT_CONNECTE
 #define TOOL_ELSE       "TEST_DB" /* Where such a table is looked for if it is not in that one. */
 #define TOOL_TIMEOUT_MS 30000u    /* Limit of dictionary calls, and of each fetch of a scan. */
 #define TOOL_READY_MS   30000u    /* Longest wait for the data nodes. */
-#define TOOL_CALL_MS    5000u     /* Longest question to a management server. */
 #define TOOL_RETRIES    100       /* So often a call is tried again after temporary errors. */
 #define TOOL_RETRY_MS   50        /* The pause before each of these tries. */
 #define TOOL_KEY_OWN    0x1000    /* Option keys of a tool's own parser start here. */
@@ -73,9 +72,6 @@ bool tool_connect(struct tool *tool);
 /* Connects to a management server with the tool's options, as tool_connect() does, but tries no
  * longer than `limit_ms` (0: once; NDB_NO_TIMEOUT: the options' limit counts). */
 bool tool_connect_mgm(const struct tool *tool, ndb_mgm_handle_t *handle, uint32_t limit_ms);
-/* One round over the addresses of a handle that is not connected, which ends about `end_ms` of the
- * monotonic clock. Calls of the handle last no longer than TOOL_CALL_MS then. */
-bool tool_try_mgm(ndb_mgm_handle_t *handle, uint64_t end_ms);
 /* The connect string that is in use. */
 const char *tool_servers(const struct tool *tool);
 /* Closes everything and gives back `code`, or 1 if standard output could not be written. */

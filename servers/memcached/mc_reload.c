@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "servers/memcached/mc_server.h"
+#include "service/reach_cluster.h"
 #include "service/wait_told.h"
 #include "values/errors.h"
 
@@ -65,13 +66,8 @@ static struct ndb_cluster_connection *connect_to(const char *connect_string, boo
     /* Before the first one is there somebody may look; later the log tells what matters. */
     struct wait_told *wait =
         configurer.server->cluster_count == 0 ? wait_told_begin("ndb_memcached") : NULL;
-    wait_told_for_servers(wait, connect_string);
-    bool ready = false;
-    if (ndb_connection_connect(connection, connect_ms) == 0) {
-        wait_told_for(wait, "a data node: none of %u is ready",
-                      ndb_connection_data_nodes(connection));
-        ready = ndb_connection_wait_until_ready(connection, connect_ms) >= 0;
-    }
+    const struct reach_limits limits = {.servers_ms = connect_ms, .nodes_ms = connect_ms};
+    bool ready = reach_cluster(connection, connect_string, &limits, wait) == REACHED;
     wait_told_end(wait);
     if (ready) return connection;
     ndb_connection_error(connection, &error);

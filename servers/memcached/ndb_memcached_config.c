@@ -10,6 +10,7 @@
 #include "ndb/mgm.h"
 #include "servers/memcached/mc_tool.h"
 #include "service/program.h"
+#include "service/reach_cluster.h"
 #include "service/wait_told.h"
 #include "values/errors.h"
 
@@ -18,7 +19,6 @@
 #define READY_MS       30000u /* Longest wait for the data nodes of the primary cluster. */
 #define OTHER_MS       5000u  /* Longest wait for another cluster, and then for its data nodes. */
 #define CONNECT_MS_MIN 1000u
-#define SLICE_MS       300u /* One call; then the reason is looked at. */
 
 enum {
     KEY_NODE_ID = 0x800,
@@ -232,27 +232,6 @@ static void fail_connection(struct mc_tool *tool, struct ndb_cluster_connection 
     (void)mc_config_fail_ndb(&tool->error, &error, "%s", what);
 }
 
-/* As ndb_connection_connect(), but tells what is waited for. */
-static int connect_and_tell(struct ndb_cluster_connection *connection, const char *connect_string,
-                            uint32_t limit_ms, struct wait_told *wait)
-{
-    ndb_error_t error;
-
-    wait_told_for_servers(wait, connect_string);
-    for (uint32_t left = limit_ms;;) {
-        uint32_t slice = left < SLICE_MS ? left : SLICE_MS;
-        if (ndb_connection_connect(connection, slice) == 0) return 0;
-        ndb_connection_error(connection, &error);
-        if (limit_ms != NDB_NO_TIMEOUT) left -= slice;
-        if (left == 0 ||
-            (error.code != ERR_API_NO_MANAGEMENT && error.code != ERR_NODE_ID_RESERVED))
-            return -1;
-        wait_told_for(wait, "a %s: %s",
-                      error.code == ERR_API_NO_MANAGEMENT ? "management server" : "node id",
-                      error.detail);
-    }
-}
-
 /* False with tool->error. What was opened is closed at the end, in any case. */
 static bool open_cluster(struct mc_tool *tool, const char *connect_string, uint32_t connect_ms,
                          uint32_t ready_ms)
@@ -271,18 +250,13 @@ static bool open_cluster(struct mc_tool *tool, const char *connect_string, uint3
         return false;
     }
     struct wait_told *wait = wait_told_begin("ndb_memcached_config");
-    const char *missing = NULL;
-    if (connect_and_tell(cluster->connection, connect_string, connect_ms, wait) != 0) {
-        missing = "unable to connect to a management server";
-    } else {
-        wait_told_for(wait, "a data node: none of %u is ready",
-                      ndb_connection_data_nodes(cluster->connection));
-        if (ndb_connection_wait_until_ready(cluster->connection, ready_ms) < 0)
-            missing = "no data node is ready";
-    }
+    const struct reach_limits limits = {.servers_ms = connect_ms, .nodes_ms = ready_ms};
+    enum reached reached = reach_cluster(cluster->connection, connect_string, &limits, wait);
     wait_told_end(wait);
-    if (missing != NULL) {
-        fail_connection(tool, cluster->connection, missing);
+    if (reached != REACHED) {
+        fail_connection(tool, cluster->connection,
+                        reached == REACHED_NO_SERVER ? "unable to connect to a management server"
+                                                     : "no data node is ready");
         return false;
     }
     cluster->ndb = ndb_open(cluster->connection, MC_SCHEMA);
