@@ -16,6 +16,13 @@ static const struct {
                 {"computer", CONFIG_NONE}};
 #define SECTIONS (sizeof(sections) / sizeof(sections[0]))
 
+#define FOREIGN(section, name, refused, reason) {CONFIG_##section, #name, (refused) != 0, (reason)},
+static const struct config_foreign foreigns[] = {
+#include "config/params_foreign.def"
+};
+#undef FOREIGN
+#define FOREIGNS (sizeof(foreigns) / sizeof(foreigns[0]))
+
 static uint32_t min3(uint32_t a, uint32_t b, uint32_t c)
 {
     uint32_t low = a < b ? a : b;
@@ -83,7 +90,18 @@ enum config_kind config_kind_with(enum config_kind kind, const char *name)
     for (uint32_t i = 0; i < count; i++) {
         if (strcasecmp(params[i].name, name) == 0 && params[i].kind != kind) return params[i].kind;
     }
+    for (uint32_t i = 0; i < FOREIGNS; i++) {
+        if (strcasecmp(foreigns[i].name, name) == 0 && foreigns[i].kind != kind)
+            return foreigns[i].kind;
+    }
     return CONFIG_NONE;
+}
+
+/* How far `wanted` is from what was written; what may have been shortened to it is near. */
+static uint32_t param_distance(const char *name, size_t length, const char *wanted)
+{
+    bool shortened = length > 3 && strncasecmp(wanted, name, length) == 0;
+    return shortened ? 1 : distance(name, length, wanted);
 }
 
 const char *config_nearest_param(enum config_kind kind, const char *name)
@@ -94,26 +112,22 @@ const char *config_nearest_param(enum config_kind kind, const char *name)
     uint32_t count;
     const struct config_param *params = config_params(&count);
 
-    for (uint32_t i = 0; i < count && length <= NAME_MAX_LENGTH; i++) {
-        if (params[i].kind != kind) continue;
-        bool shortened = length > 3 && strncasecmp(params[i].name, name, length) == 0;
-        uint32_t d = shortened ? 1 : distance(name, length, params[i].name);
+    if (length > NAME_MAX_LENGTH) return NULL;
+    for (uint32_t i = 0; i < count + FOREIGNS; i++) { /* Those of this system first. */
+        bool own = i < count;
+        if ((own ? params[i].kind : foreigns[i - count].kind) != kind) continue;
+        const char *wanted = own ? params[i].name : foreigns[i - count].name;
+        uint32_t d = param_distance(name, length, wanted);
         if (d >= best) continue;
         best = d;
-        nearest = params[i].name;
+        nearest = wanted;
     }
     return nearest;
 }
 
 const struct config_foreign *config_foreign_param(enum config_kind kind, const char *name)
 {
-#define FOREIGN(section, name, refused, reason) {CONFIG_##section, #name, (refused) != 0, (reason)},
-    static const struct config_foreign foreigns[] = {
-#include "config/params_foreign.def"
-    };
-#undef FOREIGN
-
-    for (uint32_t i = 0; i < sizeof(foreigns) / sizeof(foreigns[0]); i++) {
+    for (uint32_t i = 0; i < FOREIGNS; i++) {
         if (foreigns[i].kind == kind && strcasecmp(foreigns[i].name, name) == 0)
             return &foreigns[i];
     }

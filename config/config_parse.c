@@ -52,6 +52,16 @@ static void complain_unknown(struct build *build, enum config_kind kind,
     }
 }
 
+/* What nobody may rely on here, switched off: that is as it is. */
+static bool is_off(const struct ini_pair *pair)
+{
+    static const struct config_param truth = {.type = CONFIG_BOOL};
+    char why[128];
+    uint64_t value;
+
+    return config_value_parse(&truth, pair->value, &value, why, sizeof(why)) == 0 && value == 0;
+}
+
 /* True when the name is none of this system's but known: told with the reason. */
 static bool complain_foreign(struct build *build, enum config_kind kind,
                              const struct ini_pair *pair)
@@ -59,6 +69,7 @@ static bool complain_foreign(struct build *build, enum config_kind kind,
     const struct config_foreign *foreign = config_foreign_param(kind, pair->name);
 
     if (foreign == NULL) return false;
+    if (foreign->refused && is_off(pair)) return true;
     config_report_add(build->report, foreign->refused, build->file, pair->line,
                       config_kind_name(kind), foreign->name,
                       foreign->refused ? "it is not supported: %s" : "it has no effect: %s",

@@ -223,7 +223,8 @@ static void one_host_that_stops_the_cluster_is_told_of(void **unused)
 static void what_has_no_effect_is_told(void **unused)
 {
     static const char text[] = "[mgm]\n[ndbd default]\nODirect=1\nKeepAliveSendInterval=100\n"
-                               "NoOfReplicas=1\n[ndbd]\nRecoveryWork=60\n[ndbd]\n[api]\n";
+                               "NoOfReplicas=1\n[ndbd]\nRecoveryWork=60\n[ndbd]\n"
+                               "RequireTls=off\nEncryptedFileSystem=0\n[api]\n"; /* So it is. */
     struct config_report report = {.lines = NULL};
     struct cluster_config *config = config_parse_text(text, strlen(text), "c.ini", &report);
 
