@@ -111,6 +111,7 @@ static void *watchdog_main(void *argument)
     watchdog.interval_ms = (uint32_t)config_get_u64(own, CFG_NDBD_TimeBetweenWatchDogCheck);
     watchdog.sleep_checks = 2u * SLEEP_MAX_MS / watchdog.interval_ms + 1u;
     watchdog.kill_at_once = config_get_u64(own, CFG_NDBD_WatchDogImmediateKill) != 0;
+    service_alive(watchdog.interval_ms); /* From now on a hang of all threads is noticed, too. */
     for (;;) {
         struct timespec pause = {watchdog.interval_ms / 1000u,
                                  (long)(watchdog.interval_ms % 1000u) * 1000000L};
