@@ -197,8 +197,8 @@ int ndb_table_create(ndb_t *ndb, const char *sql, struct ndb_sql_error *where, u
         return ndb_say_where(ndb, where, &error);
     }
     int result = create_table(ndb, &parsed, timeout_ms);
-    if (result != 0 && where != NULL)
-        snprintf(where->message, sizeof where->message, "%.250s", ndb->error.error.text);
+    if (result != 0 && ndb_error(ndb)->code == ERR_TABLE_EXISTS)
+        ndb_say_at(ndb, where, sql, &parsed.table_at);
     free(memory);
     return result;
 }

@@ -6,13 +6,22 @@
 #include "api/ndb/ndb_private.h"
 #include "api/sql/sql_index.h"
 
-/* ALTER_TABLE_REQ's words of an index. 0, or an error and which of its columns is not there. */
+/* Is the column the same as one before it? */
+static bool is_repeated(const uint16_t *ids, uint32_t column)
+{
+    for (uint32_t i = 0; i < column; i++)
+        if (ids[i] == ids[column]) return true;
+    return false;
+}
+
+/* ALTER_TABLE_REQ's words of an index. 0, or an error and which of its columns it is about. */
 static uint32_t index_words(const struct ndb_table *table, const struct sql_index *index,
                             uint32_t *words, uint32_t *count, uint32_t *column)
 {
     const struct table_def *def = api_table_def(table_core(table));
     uint32_t size = (uint32_t)strlen(index->name);
     uint32_t name_at = 1u + (index->column_count + 1u) / 2u;
+    uint16_t ids[INDEX_COLUMNS_MAX];
     if (size > INDEX_NAME_MAX) return ERR_INDEX_NAME;
     *count = name_at + words_of(size);
     memset(words, 0, *count * 4u);
@@ -22,6 +31,8 @@ static uint32_t index_words(const struct ndb_table *table, const struct sql_inde
         const struct table_column *found =
             table_def_find(def, index->columns[i], (uint32_t)strlen(index->columns[i]));
         if (found == NULL) return ERR_NO_SUCH_COLUMN;
+        ids[i] = found->id;
+        if (is_repeated(ids, i)) return ERR_INDEX_COLUMN_TWICE;
         words[1 + i / 2] |= (uint32_t)found->id << i % 2 * 16;
     }
     memcpy(words + name_at, index->name, size);
@@ -36,6 +47,7 @@ static const struct sql_token *blamed(const ndb_error_t *error, const struct sql
     case ERR_NO_SUCH_TABLE:
         return &index->table_at;
     case ERR_NO_SUCH_COLUMN:
+    case ERR_INDEX_COLUMN_TWICE:
         return &index->columns_at[column];
     case ERR_INDEX_NAME:
     case ERR_INDEX_EXISTS:

@@ -77,6 +77,7 @@ uint32_t sql_create_parse(const struct sql_create_input *input, void *memory, si
     if (p == NULL) return error->code;
     if (read_statement(p, &result->if_not_exists) && create_finish(p, def)) {
         result->def = def;
+        result->table_at = p->table;
         result->first_number = p->first_number;
         result->consumed = (size_t)(p->lexer.at - input->text);
     }

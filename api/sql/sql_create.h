@@ -25,6 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/sql/sql_lexer.h"
 #include "values/table_def.h"
 
 struct sql_create_input {
@@ -41,7 +42,8 @@ struct sql_create_error {
 };
 
 struct sql_create_result {
-    struct table_def *def; /* checked; in the memory that was given */
+    struct table_def *def;     /* checked; in the memory that was given */
+    struct sql_token table_at; /* where its name stands in the text */
     bool if_not_exists;
     uint64_t first_number; /* n of AUTO_INCREMENT = n; 0: not given */
     size_t consumed;       /* bytes of text up to the end of the statement, its ; included */
