@@ -86,7 +86,8 @@ static int connect_server(struct process *process, const struct options *options
     int rc;
     ndb_mgm_set_timeout(process->mgm, MGM_CONNECT_MS);
     for (int round = 0;; round++) {
-        wait_told_for_servers(wait, options->connect_string);
+        /* Later the log has said why. */
+        if (round == 0) wait_told_for_servers(wait, options->connect_string);
         rc = ndb_mgm_connect(process->mgm, 0, 0);
         wait_told_for(wait, "%s", ""); /* Why not is told by the log. */
         if (rc == 0) break;

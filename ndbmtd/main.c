@@ -48,7 +48,7 @@ static uint32_t number_or_die(const char *text, uint32_t max, const char *option
     errno = 0;
     unsigned long value = strtoul(text, &end, 10);
     if (errno != 0 || end == text || *end != '\0' || value > max)
-        argp_error(state, "%s: '%s' is not a number from 0 to %u", option, text, max);
+        argp_error(state, "%s must be a number from 0 to %u, not '%s'", option, max, text);
     return (uint32_t)value;
 }
 

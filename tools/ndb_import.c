@@ -334,6 +334,7 @@ static void check_arguments(const struct settings *settings, struct argp_state *
     const struct import_settings *import = &settings->import;
 
     if (state->argc - state->next < 2) argp_error(state, "give a database and a file");
+    if (state->argv[state->next][0] == '\0') argp_error(state, "the name of the database is empty");
     /* A row that may have been sent before cannot be told by a number that it does not have. */
     if (import->missing_ai && import->resume)
         argp_error(state, "--missing-ai-column and --resume exclude each other");
@@ -359,6 +360,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         import->table = argument;
         return 0;
     case KEY_COLUMNS:
+        if (argument[0] == '\0') argp_error(state, "--columns names no column");
         import->columns = argument;
         return 0;
     case KEY_MAX_ROWS:

@@ -237,20 +237,25 @@ static void find_history(void)
                        home == NULL ? "." : home);
 }
 
-/* Lines without libedit's head and form, which another library has written, or a person. */
-static void read_plain_lines(void)
+/* Lines without libedit's head and form, which another library has written, or a person. False: it
+ * is a file of something else. */
+static bool read_plain_lines(void)
 {
     FILE *in = fopen(terminal.path, "r");
     char *line = NULL;
     size_t room = 0;
+    bool text = true;
 
-    if (in == NULL) return;
-    for (ssize_t length; (length = getline(&line, &room, in)) >= 0;) {
-        if (length > 0 && line[length - 1] == '\n') line[length - 1] = '\0';
-        if (line[0] != '\0') (void)add_history(line);
+    if (in == NULL) return false;
+    for (ssize_t length; text && (length = getline(&line, &room, in)) >= 0;) {
+        if (length > 0 && line[length - 1] == '\n') line[--length] = '\0';
+        text = strlen(line) == (size_t)length;
+        if (text && line[0] != '\0') (void)add_history(line);
     }
     free(line);
     (void)fclose(in);
+    if (!text) clear_history();
+    return text;
 }
 
 /* Beside, then in its place: a full disk costs no line, nor does another console that reads. The
@@ -276,7 +281,12 @@ static void read_lines(void)
 
     if (stat(terminal.path, &status) != 0 || !S_ISREG(status.st_mode)) return;
     bool plain = read_history(terminal.path) != 0;
-    if (plain) read_plain_lines();
+    if (plain && !read_plain_lines()) {
+        (void)fprintf(stderr, "ndb_mgm: the history is not kept in %s: it is no text file\n",
+                      terminal.path);
+        terminal.path[0] = '\0';
+        return;
+    }
     if (!plain && history_length <= 2 * HISTORY_LINES) return;
     stifle_history(HISTORY_LINES);
     rewrite();

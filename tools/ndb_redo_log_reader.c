@@ -42,7 +42,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_FORMAT:
         reader->json = strcmp(arg, "json") == 0;
         if (!reader->json && strcmp(arg, "text") != 0)
-            argp_error(state, "--format is text or json");
+            argp_error(state, "--format must be text or json, not '%s'", arg);
         return 0;
     case ARGP_KEY_ARGS:
         reader->files = state->argv + state->next;

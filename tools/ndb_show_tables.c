@@ -237,14 +237,23 @@ static int show(const struct settings *settings)
     cJSON *list = cJSON_CreateArray();
     print_heading(settings);
     bool all = true;
+    bool found = settings->table == NULL;
     for (uint32_t i = 0; i < count && all; i++) {
         struct parts parts;
         split_name(entries[i].name, &parts);
-        if (is_wanted(settings, &parts)) all = show_all(settings, list, &entries[i], &parts);
+        if (!is_wanted(settings, &parts)) continue;
+        found = true;
+        all = show_all(settings, list, &entries[i], &parts);
     }
     tool_json_end(&settings->tool, list);
     ndb_list_free(entries);
-    return all ? TOOL_OK : TOOL_FAILED;
+    if (!found) {
+        ndb_error_t error;
+        ndb_error_lookup(ERR_NO_SUCH_TABLE, &error);
+        error.detail = settings->table;
+        tool_print_error(&error);
+    }
+    return all && found ? TOOL_OK : TOOL_FAILED;
 }
 
 static int run(void *context, int argc, char **argv)

@@ -285,7 +285,8 @@ static uint32_t find_node(const struct settings *settings, ndb_mgm_handle_t *mgm
             return 0;
         asked = true;
     }
-    if (!asked) (void)fprintf(stderr, "No data node is started.\n");
+    if (!asked)
+        (void)fprintf(stderr, "No data node is started. 'ndb_mgm -e SHOW' tells what they do.\n");
     return 0;
 }
 

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILE_SIZE_MAX (16u << 20) /* Far more than all statements of a cluster: a wrong file. */
+#define BYTE_ORDER_MARK "\xEF\xBB\xBF"
+#define FILE_SIZE_MAX   (16u << 20) /* Far more than all statements of a cluster: a wrong file. */
 
 struct settings {
     struct tool tool;
@@ -66,6 +67,8 @@ static char *read_file(const struct tool *tool, const char *path)
         return NULL;
     }
     text[size] = '\0';
+    size_t mark = strlen(BYTE_ORDER_MARK); /* Some editors put it in front of UTF-8. */
+    if (strncmp(text, BYTE_ORDER_MARK, mark) == 0) memmove(text, text + mark, size - mark + 1);
     return text;
 }
 

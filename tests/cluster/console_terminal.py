@@ -199,6 +199,19 @@ def read_plain():
     check(kept() == ["SHOW", "1 STATUS"], f"the plain history is {kept()}")
 
 
+def leave_others_file():
+    """A file of something else is not taken for a history, nor written to."""
+    with open(HISTORY, "wb") as file:
+        file.write(b"SHOW\n\0\1\2\n1 STATUS\n")
+    console = Console()
+    console.command("SLEEP 0", r"^SLEEP 0\nndb_mgm> $")
+    console.type("\x04")
+    check(console.wait() == 0, "the end of input ends with another exit code than 0")
+    with open(HISTORY, "rb") as file:
+        check(file.read() == b"SHOW\n\0\1\2\n1 STATUS\n", "a file of something else is written to")
+    os.unlink(HISTORY)
+
+
 def follow_link():
     """A history that lies elsewhere, with a link to it, is shortened there."""
     elsewhere = HISTORY + ".elsewhere"
@@ -264,6 +277,7 @@ interrupt(running)
 kill(running)
 come_back()
 shorten()
+leave_others_file()
 read_plain()
 follow_link()
 print("the terminal works")

@@ -43,7 +43,7 @@ want_text err 'No node id from the management server at 127\.0\.0\.1 port [0-9]+
 want 1 "$BIN/ndbmtd" --ndb-nodeid=49
 want_text err 'No node id .*49'
 want 2 "$BIN/ndbmtd" --ndb-nodeid=none
-want_text err "'none' is not a number from 0 to 144"
+want_text err "--ndb-nodeid must be a number from 0 to 144, not 'none'"
 want 2 "$BIN/ndbmtd" --connect-retries=often
 want 2 "$BIN/ndbmtd" --unknown
 want_text err "unrecognized option '--unknown'"

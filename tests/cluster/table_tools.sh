@@ -308,6 +308,10 @@ want 1 "$BIN/ndb_create_table" -d test --format=json -e "CREATE TABLE r (a INT N
 one_line
 want_text out '^\{"executed":1\}$'
 want_text err '^721: '
+printf '\xEF\xBB\xBFCREATE TABLE test.marked (a INT PRIMARY KEY);\nDROP IT' >"$BOX/marked.sql" # Some editors put a mark in front.
+want 1 "$BIN/ndb_create_table" "$BOX/marked.sql"
+want_text err "line 2, column 1: at 'DROP'"
+want 0 "$BIN/ndb_drop_table" -d test marked
 want 1 "$BIN/ndb_create_table" -d test -e "CREATE TABLE p (a INT NOT NULL PRIMARY KEY)"
 [ ! -s "$BOX/out" ] || fail "nothing was executed, and this is said: $(cat "$BOX/out")"
 want 0 "$BIN/ndb_drop_table" -d test --format=json p test.q

@@ -67,8 +67,8 @@ wrong 1 "management server: 127\.0\.0\.1 port ${dead#*:}: Connection refused" nd
 wrong 3 '1011: no\.such\.host\.invalid: .* Start ndb_mgmd there' ndb_waiter -c no.such.host.invalid --connect-retries=0
 
 say "values of options"
-wrong 2 "ndbmtd: --ndb-nodeid: 'none' is not a number from 0 to 144" ndbmtd --ndb-nodeid=none
-wrong 2 "ndbmtd: --connect-retries \(-1: for ever\): 'often' is not a number" ndbmtd --connect-retries=often
+wrong 2 "ndbmtd: --ndb-nodeid must be a number from 0 to 144, not 'none'" ndbmtd --ndb-nodeid=none
+wrong 2 "ndbmtd: --connect-retries \(-1: for ever\) must be a number from 0 to [0-9]+, not 'often'" ndbmtd --connect-retries=often
 wrong 2 'ndb_mgmd: --ndb-nodeid=0 is wrong \(allowed range 1\.\.255\)' ndb_mgmd --ndb-nodeid=0
 wrong 2 'ndb_mgmd: --cluster-id=x is wrong \(allowed range 1\.\.' ndb_mgmd --cluster-id=x
 wrong 2 "ndb_mgmd: option '--daemon' doesn't allow an argument" ndb_mgmd --daemon=3
@@ -77,6 +77,9 @@ wrong 2 "ndb_config: --type must be ndbd, mysqld, api, ndb_mgmd or tcp, not 'x'"
 wrong 2 "ndb_config: --nodeid must be a number from 1 to 255, not '0'" ndb_config --nodeid=0
 wrong 2 'ndb_config: --xml needs --configinfo' ndb_config --xml
 wrong 2 'ndb_config: only one of --nodes, --connections and --system' ndb_config --nodes --connections
+wrong 2 "ndb_redo_log_reader: --format must be text or json, not 'x'" ndb_redo_log_reader --format=x f
+wrong 2 'ndb_import: --columns names no column' ndb_import --columns= test f.csv
+wrong 2 'ndb_import: the name of the database is empty' ndb_import '' f.csv
 wrong 2 "ndb_perror: --format must be text or json, not 'x'" ndb_perror --format=x 1
 wrong 2 'ndb_memcached: wrong value for -p: x \(allowed: 0 to 65535\)' ndb_memcached -p x
 wrong 2 'ndb_memcached: wrong value for -t: 999 \(allowed: 1 to 64\)' ndb_memcached -t 999
@@ -160,6 +163,7 @@ want 0 "$BIN/ndb_create_table" -e "CREATE TABLE t (a INT PRIMARY KEY, b INT, c V
 for program in ndb_desc ndb_select_all ndb_select_count ndb_delete_all; do
     wrong 1 'test/nothing: 723: No table with this name; check database and name: test/def/nothing' "$program" nothing
 done
+wrong 1 '723: No table with this name; check database and name: nothing' ndb_show_tables nothing
 wrong 1 'Dropping table nothing\.\.\. 723: No table with this name; check .*: test/def/nothing' ndb_drop_table nothing
 wrong 1 'Dropping index t/nothing\.\.\. 4243: No such index; check the name: table test/t' ndb_drop_index t nothing
 wrong 1 '723: No table with this name; check .*: test/def/nothing' ndb_drop_index nothing i
@@ -175,7 +179,8 @@ wrong 1 "4247: .*: line 1, column 19: at 'FOO': expected a column type CREATE TA
 wrong 1 '4300: Table has no primary key; declare one: line 1, column 14: .*add PRIMARY KEY \(column, ' ndb_create_table -e 'CREATE TABLE x (a INT)'
 wrong 1 "720: .*give each column its own name: line 1, column 36: at 'a'" ndb_create_table -e 'CREATE TABLE x (a INT PRIMARY KEY, a INT)'
 wrong 1 "4301: .*line 1, column 38: at 'BLOB' CREATE" ndb_create_table -e 'CREATE TABLE x (a INT PRIMARY KEY, b BLOB)'
-wrong 1 '721: Object with this name exists already; drop it or choose another name: test/def/t' ndb_create_table -e 'CREATE TABLE t (a INT PRIMARY KEY)'
+wrong 1 "721: Object with this name exists already; drop it or choose another name: line 1, column 14: at 't': test/def/t" ndb_create_table -e 'CREATE TABLE t (a INT PRIMARY KEY)'
+wrong 1 "4258: Column occurs twice in the index; name it once: line 1, column 27: at 'a': table t, index i, column a" ndb_create_index -e 'CREATE INDEX i ON t (a,   a)'
 wrong 1 "4247: .*line 1, column 1: at 'DROP': expected CREATE" ndb_create_table -e 'DROP TABLE t'
 wrong 1 'ndb_create_table: no statement given' ndb_create_table -e ' '
 wrong 1 '4244: Index or table exists already; choose another name: line 1, column 14: at .i.: table t ' ndb_create_index -e 'CREATE INDEX i ON t (c)'
