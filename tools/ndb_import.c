@@ -287,15 +287,6 @@ static void kept_name(const struct import_settings *import, const char *path, ch
         (void)snprintf(name, size, "%s", import->table);
 }
 
-/* Rejected rows would be lost in a file that the import replaces. */
-static void check_rejects(const struct import_settings *import, const struct argp_state *state,
-                          const char *path)
-{
-    if (path_same(path, import->rejects))
-        argp_error(state, "--rejects-file=%s is the same file as %s, which the import replaces",
-                   import->rejects, path);
-}
-
 /* No input may be the reject, state or statistics file of this run, also of another input; and no
  * two of these are one. */
 static void check_inputs(const struct import_settings *import, const struct argp_state *state,
@@ -313,7 +304,11 @@ static void check_inputs(const struct import_settings *import, const struct argp
             if (strcmp(endings[k], "stt") == 0 && !import->stats) continue;
             (void)snprintf(path, sizeof(path), "%s/%s.%s", import->state_dir, name, endings[k]);
             check_kept(state, first, path);
-            if (import->rejects != NULL) check_rejects(import, state, path);
+            /* Rejected rows would be lost in a file that the import replaces. */
+            if (import->rejects != NULL && path_same(path, import->rejects))
+                argp_error(state,
+                           "--rejects-file=%s is the same file as %s, which the import replaces",
+                           import->rejects, path);
         }
     }
 }
