@@ -158,8 +158,14 @@ write_programs() {
     mkdir -p "$BOX/bin"
     cat >"$BOX/bin/.run" <<END
 #!/bin/sh
-# Runs the program of this name with the sandbox's connect string.
-if ! NDB_CONNECTSTRING=\$(cat "$BOX/connectstring" 2>/dev/null); then
+# Runs the program of this name with the sandbox's connect string. When its management server has ended, by a kill or with
+# the machine, the port may be that of another cluster by now.
+is_there() {
+    NDB_CONNECTSTRING=\$(cat "$BOX/connectstring" 2>/dev/null) && pid=\$(cat "${PID_FILES[0]}" 2>/dev/null) || return 1
+    program=\$(tr '\\0' '\\n' 2>/dev/null <"/proc/\$pid/cmdline" | head -n 1)
+    [ "\$program" = "$BIN/ndb_mgmd" ]
+}
+if ! is_there; then
     echo "The cluster of the sandbox does not run: ./sandbox.sh start" >&2
     exit 1
 fi

@@ -215,6 +215,9 @@ listener = socket.socket()
 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 listener.bind(("127.0.0.1", int(sys.argv[1])))
 listener.listen(64)
+for _ in range(2):
+    listener.accept()
+    print("a guest", flush=True)
 time.sleep(600)
 END
 stranger=$!
@@ -223,6 +226,13 @@ until (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do
     kill -0 "$stranger" 2>/dev/null || die "port $port: $(cat "$BOX/stranger")"
     sleep 0.1
 done
+wait_text stranger 'a guest' # That was this script. No program of the sandbox comes to him, as after a reboot:
+for program in 'ndb_mgm -e SHUTDOWN' 'ndb_drop_table -d sandbox package'; do
+    # shellcheck disable=SC2086 # Words.
+    want 1 "$SANDBOX/bin/"$program
+    want_text err '^The cluster of the sandbox does not run: ./sandbox.sh start'
+done
+[ "$(wc -l <"$BOX/stranger")" = 1 ] || fail "a program of the sandbox has talked to a stranger"
 box 1 start
 want_text err "taken the management server's port, $port\."
 want_text err 'sandbox.sh stop, then ./sandbox.sh start, which takes another port'
