@@ -330,6 +330,19 @@ static int join_servers(struct mgmd *mgmd, const struct cluster_config *file,
     return first ? mgmd_kept_store_alone(mgmd, theirs) : mgmd_kept_store(mgmd, theirs);
 }
 
+/* Whoever has started the server with a file that is not used sees it, and not only the log. */
+static void __attribute__((format(printf, 2, 3))) warn(struct mgmd *mgmd, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING, "%s", text);
+    (void)fprintf(stderr, "ndb_mgmd: warning: %s\n", text);
+}
+
 /* The file says something else than what the servers have agreed on. */
 static int differs(struct mgmd *mgmd, struct cluster_config *file, const char *what)
 {
@@ -338,10 +351,9 @@ static int differs(struct mgmd *mgmd, struct cluster_config *file, const char *w
     if (mgmd_leads(mgmd)) {
         mgmd->pending = file;
         mgmd->pending_until = mgmd->pending_told = uv_now(mgmd->loop) + 10000;
-        cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
-                           "%s has changed (%s): it becomes generation %u when all management "
-                           "servers are there",
-                           mgmd->options.config_file, what, config_generation(mgmd->config) + 1);
+        warn(mgmd,
+             "%s has changed (%s): it becomes generation %u when all management servers are there",
+             mgmd->options.config_file, what, config_generation(mgmd->config) + 1);
         return 0;
     }
     config_free(file);
@@ -350,10 +362,10 @@ static int differs(struct mgmd *mgmd, struct cluster_config *file, const char *w
                             "the configuration is changed at management server %u: run ndb_mgmd "
                             "--reload there, with all management servers running",
                             leader);
-    cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_WARNING,
-                       "%s differs from generation %u, which is used (%s). To change it, run "
-                       "ndb_mgmd --reload at management server %u",
-                       mgmd->options.config_file, config_generation(mgmd->config), what, leader);
+    warn(mgmd,
+         "%s differs from generation %u, which is used (%s). To change it, run ndb_mgmd --reload "
+         "at management server %u",
+         mgmd->options.config_file, config_generation(mgmd->config), what, leader);
     return 0;
 }
 

@@ -212,6 +212,7 @@ lose 50
 server 50
 listens 50
 until_log 50 'config50.ini differs from generation 2, which is used'
+wait_text mgm.out '^ndb_mgmd: warning: .*config50.ini differs from generation 2, which is used' # Who starts it sees it.
 want 1 timeout 20 "$BIN/ndb_mgmd" --config-file="$BOX/config49.ini" --ndb-nodeid=49 --nodaemon # 49 runs: its port is taken.
 lose 50
 cp "$BOX/config49.ini" "$BOX/third.ini"
@@ -231,6 +232,7 @@ config "$BOX/config49.ini" 'MaxNoOfConcurrentScans=330'
 server 49 --reload
 listens 49
 until_log 49 'becomes generation 3 when all management servers are there'
+wait_text mgm.out '^ndb_mgmd: warning: .*becomes generation 3 when all management servers are there'
 cp "$BOX/config50.ini" "$BOX/config49.ini"
 ask 49 'reload config'
 grep -q 'generation: 2' "$BOX/out" || fail "the file is that of generation 2: $(cat "$BOX/out")"
