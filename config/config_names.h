@@ -18,8 +18,8 @@ enum config_kind config_kind_with(enum config_kind kind, const char *name);
 /* The name of the section's parameter that is the nearest to this one, NULL: none is near. */
 const char *config_nearest_param(enum config_kind kind, const char *name);
 
-/* A parameter of other versions of such systems: it is accepted without effect, or refused, for a
- * reason. */
+/* A parameter of other versions of such systems: it is accepted without effect, or refused when
+ * it is on, for a reason. */
 struct config_foreign {
     enum config_kind kind;
     const char *name;

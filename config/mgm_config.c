@@ -62,7 +62,7 @@ int ndb_mgm_get_configuration_of(ndb_mgm_handle_t *handle, uint32_t node_id, uin
 
 int ndb_mgm_reload_config(ndb_mgm_handle_t *handle, const char *file)
 {
-    if (file != NULL && !mgm_is_line(handle, file)) return -1;
+    if (file != NULL && !mgm_is_line(handle, "file", file)) return -1;
     int rc = file == NULL
                  ? mgm_call(handle, mgm_wait(handle), "reload config")
                  : mgm_call(handle, mgm_wait(handle), "reload config\nconfig_filename: %s", file);
@@ -77,7 +77,7 @@ int ndb_mgm_alloc_nodeid(ndb_mgm_handle_t *handle, enum ndb_mgm_node_type type, 
 
     if (handle == NULL) return -1;
     if (type_name == NULL) return mgm_fail(handle, NDB_MGM_USAGE_ERROR, "Unknown node type");
-    if (host != NULL && !mgm_is_line(handle, host)) return -1;
+    if (host != NULL && !mgm_is_line(handle, "host", host)) return -1;
     if (mgm_call(handle, mgm_wait(handle),
                  "get nodeid\nversion: %u\nnodetype: %s\nnodeid: %u\nname: %s%s%s", 1u, type_name,
                  wanted, handle->name,

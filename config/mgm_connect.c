@@ -1,5 +1,6 @@
 /* mgm_connect.c -- the management client's socket: connect, send, receive, each with a deadline. */
 /* SPDX-License-Identifier: MIT */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -53,10 +54,16 @@ int mgm_fail(ndb_mgm_handle_t *handle, int code, const char *format, ...)
     return -1;
 }
 
-bool mgm_is_line(ndb_mgm_handle_t *handle, const char *text)
+bool mgm_is_line(ndb_mgm_handle_t *handle, const char *what, const char *text)
 {
-    if (text != NULL && strpbrk(text, "\r\n") == NULL) return true;
-    (void)mgm_fail(handle, NDB_MGM_USAGE_ERROR, "A text is missing, or is not one line");
+    const char *at = text;
+
+    while (at != NULL && *at != '\0' && iscntrl((unsigned char)*at) == 0)
+        at++;
+    if (at != NULL && *at == '\0') return true;
+    (void)mgm_fail(handle, NDB_MGM_USAGE_ERROR,
+                   text == NULL ? "No %s" : "The %s has a line end or another control character",
+                   what);
     return false;
 }
 

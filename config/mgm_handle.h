@@ -55,8 +55,9 @@ static inline uint64_t mgm_wait(const ndb_mgm_handle_t *handle)
     return handle == NULL ? 0 : handle->timeout_ms;
 }
 
-/* False, with the error: the text would be more than a line of the request. */
-bool mgm_is_line(ndb_mgm_handle_t *handle, const char *text);
+/* False, with the error: the text, named `what`, is missing or would be more than a line of the
+ * request. */
+bool mgm_is_line(ndb_mgm_handle_t *handle, const char *what, const char *text);
 
 uint64_t mgm_now_ms(void);
 /* Sends all bytes / waits for more; 0 or -1 with the error set and the connection closed.

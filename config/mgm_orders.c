@@ -162,7 +162,7 @@ int ndb_mgm_report_stop(ndb_mgm_handle_t *handle, uint32_t node_id, uint32_t act
                         uint32_t signal_number, uint32_t exit_code, uint32_t start_phase,
                         const char *text)
 {
-    if (!mgm_is_line(handle, text)) return -1;
+    if (!mgm_is_line(handle, "text", text)) return -1;
     return mgm_call(handle, mgm_wait(handle),
                     "report stop\nnode: %u\naction: %u\nsignal: %u\nerror: %u\nstartphase: %u\n"
                     "text: %s",

@@ -167,6 +167,12 @@ void angel_take_order(struct process *process, uint32_t restart_flags)
     process->stand_aside = false;
 }
 
+/* The last word was that the node is started again; or its child had none yet. */
+static void tell_stopped(void)
+{
+    service_notify("STOPPING=1\nSTATUS=The data node is stopped");
+}
+
 enum verdict { LIVE_AGAIN, END_WELL, END_FAILED };
 
 static enum verdict judge(struct process *process, bool told, int status, uint32_t *pause_s)
@@ -183,6 +189,7 @@ static enum verdict judge(struct process *process, bool told, int status, uint32
         asked_to_stop == (sig_atomic_t)number) { /* It came before the node could catch it. */
         process_log(process, LOG_LEVEL_INFO,
                     "Received signal %u while the node began: it has ended", number);
+        tell_stopped();
         return END_WELL;
     }
     if (number != 0) {
@@ -190,12 +197,14 @@ static enum verdict judge(struct process *process, bool told, int status, uint32
                     number, strsignal((int)number), exit_code_text(EXIT_OS_SIGNAL));
     }
     bool again = try_again(process, told, pause_s);
-    if (told || number != 0)
+    if (told || number != 0) {
         process_report_failure(process, again ? STOP_RESTART : 0, number,
                                told ? words->exit_code : EXIT_OS_SIGNAL);
-    else
-        service_notify("STATUS=The data node could not begin, its log says why; %s",
-                       again ? "it is started again" : "it is not started again");
+    } else {
+        service_notify("STATUS=The data node %s, and is %s: its log says why",
+                       words->started != 0 ? "has ended" : "could not begin",
+                       again ? "started again" : "not started again");
+    }
     return again ? LIVE_AGAIN : END_FAILED;
 }
 
@@ -225,7 +234,10 @@ static void begin_again(struct process *process, const sigset_t *signals, const 
     sigprocmask(SIG_BLOCK, signals, NULL);
     if (asked_to_stop == 0) again_upgrade(process, true);
     sigprocmask(SIG_SETMASK, before, NULL);
-    if (asked_to_stop != 0) end(process, EXIT_SUCCESS);
+    if (asked_to_stop != 0) {
+        tell_stopped();
+        end(process, EXIT_SUCCESS);
+    }
 }
 
 int angel_run(struct process *process)
@@ -259,6 +271,7 @@ int angel_run(struct process *process)
         uint32_t pause_s = 0;
         enum verdict verdict = judge(process, told, wait_for(pid), &pause_s);
         if (verdict == LIVE_AGAIN && pause_s > 0) sleep(pause_s); /* A signal ends it. */
+        if (verdict == LIVE_AGAIN && asked_to_stop != 0) tell_stopped();
         if (verdict != LIVE_AGAIN || asked_to_stop != 0)
             end(process, verdict == END_FAILED ? EXIT_FAILURE : EXIT_SUCCESS);
         begin_again(process, &ours, &before);

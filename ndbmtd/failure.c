@@ -217,13 +217,14 @@ static void write_error_log(struct process *process, const struct node_failure *
 /* The node's own last word was that it is started, or how far its start is. */
 static void tell_service(bool again, uint32_t number, uint32_t exit_code)
 {
-    const char *then = again ? "it is started again" : "it is not started again";
-    if (number != 0)
-        service_notify("STATUS=The data node was ended by signal %u (%s); %s", number,
+    const char *then = again ? "started again" : "not started again";
+    if (number != 0) {
+        service_notify("STATUS=The data node was ended by signal %u (%s), and is %s", number,
                        strsignal((int)number), then);
-    else
-        service_notify("STATUS=The data node has ended with error %u: %s; %s", exit_code,
-                       exit_code_text(exit_code), then);
+    } else {
+        service_notify("STATUS=The data node has ended with error %u, and is %s: %s", exit_code,
+                       then, exit_code_text(exit_code));
+    }
 }
 
 void process_report_failure(struct process *process, uint32_t restart_flags, uint32_t number,

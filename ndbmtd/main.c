@@ -41,14 +41,15 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-static uint32_t number_or_die(const char *text, uint32_t max, const char *option,
+/* `also`: what else the option may be, in the words of the error. */
+static uint32_t number_or_die(const char *text, uint32_t max, const char *also, const char *option,
                               struct argp_state *state)
 {
     char *end = NULL;
     errno = 0;
     unsigned long value = strtoul(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || value > max)
-        argp_error(state, "%s must be a number from 0 to %u, not '%s'", option, max, text);
+    if (errno != 0 || end == text || *end != '\0' || strchr(text, '-') != NULL || value > max)
+        argp_error(state, "%s must be a number from 0 to %u%s, not '%s'", option, max, also, text);
     return (uint32_t)value;
 }
 
@@ -68,7 +69,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         options->connect_string = argument;
         break;
     case KEY_NODE_ID:
-        options->node_id = number_or_die(argument, DATA_NODE_ID_MAX, "--ndb-nodeid", state);
+        options->node_id = number_or_die(argument, DATA_NODE_ID_MAX, "", "--ndb-nodeid", state);
         break;
     case KEY_INITIAL:
         options->initial = true;
@@ -92,11 +93,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_RETRIES:
         options->retries = strcmp(argument, "-1") == 0
                                ? -1
-                               : (int)number_or_die(argument, INT32_MAX,
-                                                    "--connect-retries (-1: for ever)", state);
+                               : (int)number_or_die(argument, INT32_MAX, ", or -1 (for ever)",
+                                                    "--connect-retries", state);
         break;
     case KEY_DELAY:
-        options->delay_s = number_or_die(argument, 3600, "--connect-delay", state);
+        options->delay_s = number_or_die(argument, 3600, "", "--connect-delay", state);
         break;
     case KEY_AGAIN:
         if (!again_parse(&options->again, argument))

@@ -7,10 +7,9 @@
 #include "service/wait_told.h"
 #include "values/errors.h"
 
-#define GRACE_MS    2000u /* Longest wait for the rest, when the first data node is ready. */
-#define SLICE_MS    300u  /* One call; then the reason is looked at. */
-#define CALL_MS_MIN 300u
-#define LOOK_MS     1000u /* Time between two looks at what the data nodes do. */
+#define GRACE_MS 2000u /* Longest wait for the rest, when the first data node is ready. */
+#define SLICE_MS 300u  /* One call; then the reason is looked at. */
+#define LOOK_MS  1000u /* Time between two looks at what the data nodes do. */
 
 static uint64_t now_ms(void)
 {
@@ -26,7 +25,7 @@ int reach_server(ndb_mgm_handle_t *handle, uint64_t end_ms)
     uint64_t now = now_ms();
     uint64_t left = end_ms > now && count > 0 ? (end_ms - now) / count : 0;
 
-    if (left < CALL_MS_MIN) left = CALL_MS_MIN;
+    if (left < SLICE_MS) left = SLICE_MS;
     ndb_mgm_set_timeout(handle, left < REACH_CALL_MS ? (uint32_t)left : REACH_CALL_MS);
     int rc = ndb_mgm_connect(handle, 0, 0);
     ndb_mgm_set_timeout(handle, REACH_CALL_MS);
@@ -105,17 +104,17 @@ static int wait_for_nodes(const struct reach *reach, uint32_t limit_ms, ndb_mgm_
 
     wait_told_for(reach->wait, "a data node of the cluster at %s: none of %u is ready",
                   reach->servers, ndb_connection_data_nodes(reach->connection));
-    while (now_ms() - begin_ms < limit_ms) {
+    do {
         int missing = ndb_connection_wait_until_ready(reach->connection, SLICE_MS);
         if (missing > 0) {
             wait_told_for(reach->wait, "%s", "");
             (void)ndb_connection_wait_until_ready(reach->connection, GRACE_MS);
         }
         if (missing >= 0) return 0;
-        if (now_ms() < look_ms) continue;
+        if (reach->wait == NULL || now_ms() < look_ms) continue;
         tell_no_node(reach, mgm);
         look_ms = now_ms() + LOOK_MS;
-    }
+    } while (limit_ms == NDB_NO_TIMEOUT || now_ms() - begin_ms < limit_ms);
     return -1;
 }
 

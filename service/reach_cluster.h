@@ -15,12 +15,11 @@
 
 struct reach_limits {
     uint32_t servers_ms; /* Longest wait for a management server; NDB_NO_TIMEOUT: for ever. */
-    uint32_t nodes_ms;   /* Then for the first data node; for the others 2 s more at most. */
+    uint32_t nodes_ms;   /* Then for the first data node, likewise; each is tried once at least. */
 };
 
 enum reached { REACHED, REACHED_NO_SERVER, REACHED_NO_NODE };
 
-struct ndb_cluster_connection;
 struct wait_told;
 
 /*
@@ -29,7 +28,7 @@ struct wait_told;
  */
 enum reached reach_cluster(struct ndb_cluster_connection *connection, const char *connect_string,
                            const struct reach_limits *limits, struct wait_told *wait);
-/* What the library knows of why no data node is ready, within `error`; "" if nothing. */
+/* What the library knows of why no data node is ready, a part of `error`'s detail; "" if nothing. */
 const char *reach_why_no_node(struct ndb_cluster_connection *connection, ndb_error_t *error);
 
 /* Tries each management server of the handle once, none of them longer than its part of the time

@@ -352,6 +352,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         state->child_inputs[0] = &import->tool;
         return 0;
     case KEY_TABLE:
+        if (argument[0] == '\0') argp_error(state, "--table names no table");
         import->table = argument;
         return 0;
     case KEY_COLUMNS:
@@ -368,6 +369,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         import->rejects_max = rejects_max(argument, state);
         return 0;
     case KEY_REJECTS_FILE:
+        if (argument[0] == '\0') argp_error(state, "--rejects-file names no file");
         import->rejects = argument;
         return 0;
     case KEY_TEMPERRORS:

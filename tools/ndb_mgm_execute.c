@@ -70,24 +70,28 @@ static int reconnect(struct console *console, const struct console_command *comm
     return console_connect(console);
 }
 
-/* HELP START BACKUP, or HELP BACKUP: true when that is not here yet, and it says so. */
+/* HELP START BACKUP: true when that is not here yet, and it says so. */
 static bool help_later(struct console *console, const char *topic)
 {
-    static const char *const before[] = {"START", "CREATE", "ALL"}; /* What stands before a noun. */
     char first[CONSOLE_WORD_MAX];
     char second[CONSOLE_WORD_MAX];
+    const char *const words[] = {first, second};
     char text[300];
-    int count = sscanf(topic, "%47s %47s", first, second);
-    bool is_later = false;
 
-    if (count == 2)
-        is_later =
-            console_tell_later((const char *const[]){first, second}, 2, text, sizeof(text)) == 0;
-    for (size_t i = 0; count == 1 && !is_later && i < sizeof(before) / sizeof(before[0]); i++)
-        is_later =
-            console_tell_later((const char *const[]){before[i], first}, 2, text, sizeof(text)) == 0;
-    if (is_later) (void)fprintf(console->out, "%s\n", text);
-    return is_later;
+    if (sscanf(topic, "%47s %47s", first, second) != 2) return false;
+    if (console_tell_later(words, 2, text, sizeof(text)) != 0) return false;
+    (void)fprintf(console->out, "%s\n", text);
+    return true;
+}
+
+/* HELP BACKUP: likewise, when it is a word of no command that is here. */
+static bool help_later_about(struct console *console, const char *topic)
+{
+    char text[300];
+
+    if (console_tell_later_about(topic, text, sizeof(text)) != 0) return false;
+    (void)fprintf(console->out, "%s\n", text);
+    return true;
 }
 
 static int help(struct console *console, const struct console_command *command)
@@ -95,8 +99,9 @@ static int help(struct console *console, const struct console_command *command)
     struct console_choices topics;
     char text[300];
 
-    if (print_help_topic(console->out, command->text)) return 0;
     if (help_later(console, command->text)) return 1;
+    if (print_help_topic(console->out, command->text)) return 0;
+    if (help_later_about(console, command->text)) return 1;
     console_list(SLOT_TOPIC, &topics);
     console_tell_list(command->text, &topics, text, sizeof(text));
     (void)fprintf(console->out, "No help for %s available%s\n", command->text, text);

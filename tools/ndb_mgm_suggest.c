@@ -367,16 +367,29 @@ static bool begins(const char *command, const char *const *words, uint32_t count
     }
 }
 
+static int tell_later(size_t i, char *text, size_t size)
+{
+    text[0] = '\0';
+    append(text, size, "Other versions of such systems have %s; this one does not have it yet%s%s.",
+           later[i].command, later[i].instead == NULL ? "" : ": ",
+           later[i].instead == NULL ? "" : later[i].instead);
+    return 0;
+}
+
 int console_tell_later(const char *const *words, uint32_t count, char *text, size_t size)
 {
+    for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
+        if (begins(later[i].command, words, count)) return tell_later(i, text, size);
+    return -1;
+}
+
+int console_tell_later_about(const char *word, char *text, size_t size)
+{
     for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
-        if (!begins(later[i].command, words, count)) continue;
-        text[0] = '\0';
-        append(text, size,
-               "Other versions of such systems have %s; this one does not have it yet%s%s.",
-               later[i].command, later[i].instead == NULL ? "" : ": ",
-               later[i].instead == NULL ? "" : later[i].instead);
-        return 0;
+        const char *at = later[i].command;
+        while (at != NULL && !is_word(at, strcspn(at, " "), word))
+            at = strchr(at, ' ') == NULL ? NULL : strchr(at, ' ') + 1;
+        if (at != NULL && *at != '<') return tell_later(i, text, size);
     }
     return -1;
 }

@@ -20,6 +20,8 @@ void console_suggest(const char *const *words, uint32_t count, char *text, size_
 /* Into `text` the sentence about a command of other such systems that is not here yet; 0, or -1
  * when it is none. */
 int console_tell_later(const char *const *words, uint32_t count, char *text, size_t size);
+/* The same of a command with this word in it: BACKUP. */
+int console_tell_later_about(const char *word, char *text, size_t size);
 /* "Did you mean X?" or "(allowed: A, B)" about one word of a list, into `text`. */
 void console_tell_list(const char *word, const struct console_choices *choices, char *text,
                        size_t size);

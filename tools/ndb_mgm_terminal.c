@@ -237,25 +237,26 @@ static void find_history(void)
                        home == NULL ? "." : home);
 }
 
-/* Lines without libedit's head and form, which another library has written, or a person. False: it
- * is a file of something else. */
-static bool read_plain_lines(void)
+/* Lines without libedit's head and form, which another library has written, or a person. NULL, or
+ * why the file is no history. */
+static const char *read_plain_lines(void)
 {
     FILE *in = fopen(terminal.path, "r");
     char *line = NULL;
     size_t room = 0;
     bool text = true;
 
-    if (in == NULL) return false;
+    if (in == NULL) return strerror(errno);
     for (ssize_t length; text && (length = getline(&line, &room, in)) >= 0;) {
         if (length > 0 && line[length - 1] == '\n') line[--length] = '\0';
         text = strlen(line) == (size_t)length;
         if (text && line[0] != '\0') (void)add_history(line);
     }
+    const char *why = ferror(in) != 0 ? strerror(errno) : text ? NULL : "it is no text file";
     free(line);
     (void)fclose(in);
-    if (!text) clear_history();
-    return text;
+    if (why != NULL) clear_history();
+    return why;
 }
 
 /* Beside, then in its place: a full disk costs no line, nor does another console that reads. The
@@ -281,9 +282,9 @@ static void read_lines(void)
 
     if (stat(terminal.path, &status) != 0 || !S_ISREG(status.st_mode)) return;
     bool plain = read_history(terminal.path) != 0;
-    if (plain && !read_plain_lines()) {
-        (void)fprintf(stderr, "ndb_mgm: the history is not kept in %s: it is no text file\n",
-                      terminal.path);
+    const char *why = plain ? read_plain_lines() : NULL;
+    if (why != NULL) {
+        (void)fprintf(stderr, "ndb_mgm: the history is not kept in %s: %s\n", terminal.path, why);
         terminal.path[0] = '\0';
         return;
     }

@@ -249,8 +249,12 @@ static int show(const struct settings *settings)
     ndb_list_free(entries);
     if (!found) {
         ndb_error_t error;
+        char name[300];
+        (void)snprintf(name, sizeof(name), "%s%s%s",
+                       settings->database == NULL ? "" : settings->database,
+                       settings->database == NULL ? "" : "/", settings->table);
         ndb_error_lookup(ERR_NO_SUCH_TABLE, &error);
-        error.detail = settings->table;
+        error.detail = name;
         tool_print_error(&error);
     }
     return all && found ? TOOL_OK : TOOL_FAILED;

@@ -203,8 +203,9 @@ int main(void)
                   "why, and its value is dropped.\n");
     print_foreign(false);
     print_wrapped(
-        "\n## Parameters of other systems that are refused\n\n"
-        "Who sets them relies on them, so a start without them would promise too much.\n");
+        "\n## Parameters of other systems that are refused when they are on\n\n"
+        "Who sets them relies on them, so a start without them would promise too much. Off is how "
+        "it is here, and accepted.\n");
     print_foreign(true);
     return ferror(stdout) != 0 || fflush(stdout) != 0;
 }

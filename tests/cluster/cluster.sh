@@ -15,6 +15,7 @@ BOX=$(mktemp -d)
 cd "$BOX" || exit 1
 DEADLINE=${TEST_DEADLINE:-600}
 PIDS=()      # All processes that were started.
+SERVICE_MANAGER= # be_service_manager() sets it.
 NODE_PIDS=() # By node id: the data nodes that run now.
 MGM_PID=
 CS=
@@ -187,7 +188,8 @@ with open(sys.argv[2], "a", buffering=1) as out:
         out.write(s.recv(65536).decode() + "\n")
 END
     SERVICE_MANAGER=$!
-    for _ in $(seq 900); do [ -S "$NOTIFY_SOCKET" ] && break; sleep 0.1; done
+    for _ in $(seq 900); do [ -S "$NOTIFY_SOCKET" ] && return; sleep 0.1; done
+    die "the service manager does not listen"
 }
 
 # Until the management server listens, or has ended.

@@ -68,11 +68,10 @@ void client_close(struct client *client)
 void make_table(struct client *client, const char *name, const char *columns)
 {
     static char sql[4000];
-    struct ndb_sql_error where;
     snprintf(sql, sizeof sql, "CREATE TABLE %s (%s)", name, columns);
     ndb_table_drop(client->ndb, name, 0);
-    if (ndb_table_create(client->ndb, sql, &where, 0) != 0) {
-        printf("%s: %s\n", sql, where.message);
+    if (ndb_table_create(client->ndb, sql, NULL, 0) != 0) {
+        printf("%s\n", sql);
         die("create", ndb_error(client->ndb));
     }
 }

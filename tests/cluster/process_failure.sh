@@ -29,7 +29,7 @@ load_and_compare 500
 want 0 "$BIN/ndb_mgm" -e "$FAIL"
 ended "${NODE_PIDS[1]}"
 [ $? -eq 1 ] || fail "the exit code of a failed node is not 1"
-told 'has ended with error 2341: An internal check failed.*; it is not started again'
+told 'has ended with error 2341, and is not started again: An internal check failed.*'
 cp "$BOX/node1/ndb_1_error.log" "$BOX/out"
 want_text out '^Status: internal error$'
 want_text out '^Message: An internal check failed; report this with the trace files'
@@ -79,7 +79,7 @@ for _ in 1 2 3; do
     want 0 "$BIN/ndb_mgm" -e "$FAIL"
     until_true 90 eval '[ "$(grep -c "Forced node shutdown" "$BOX"/mgm/ndb_49_cluster.log)" -gt "$times" ]' ||
         fail "the cluster log does not tell of the failure"
-    told 'has ended with error 2341: An internal check failed.*; it is started again'
+    told 'has ended with error 2341, and is started again: An internal check failed.*'
     started_again "$begun"
 done
 cp "$BOX"/mgm/ndb_49_cluster.log "$BOX/out"
@@ -99,7 +99,7 @@ kill -9 "$(pgrep -P "$angel")"
 until_true 90 grep -q 'ended by signal 9 (Killed)' "$BOX/node1/ndb_1_out.log" || fail "the angel does not tell of signal 9"
 until_true 90 grep -q 'restarting. Initiated by signal 9. Caused by error 6000' "$BOX"/mgm/ndb_49_cluster.log ||
     fail "the cluster log does not tell of signal 9"
-told 'was ended by signal 9 \(Killed\); it is started again'
+told 'was ended by signal 9 \(Killed\), and is started again'
 started_again "$begun"
 load_and_compare 200
 want 0 "$BIN/ndb_mgm" -e SHUTDOWN
@@ -124,7 +124,7 @@ until_true 90 eval '(exec 3<>"/dev/tcp/${CS/://}")' || die "the management serve
 want 0 "$BIN/ndbmtd" --ndb-nodeid=1
 until_true 90 eval '! [ -e "$BOX/node1/ndb_1.pid" ]' || fail "the angel tries for ever"
 cp "$BOX/node1/ndb_1_out.log" "$BOX/out"
-told 'could not begin, its log says why; it is not started again'
+told 'could not begin, and is not started again: its log says why'
 [ "$(grep -c 'cannot listen on 127.0.0.1 port' "$BOX/out")" -eq 3 ] || fail "not three starts"
 want_text out 'ALERT +-- the data node failed 3 starts one after the other: MaxStartFailRetries=2'
 want 0 "$BIN/ndb_mgm" -e SHOW

@@ -25,6 +25,11 @@ lines err "^ndb_config: waits for a management server: 127\.0\.0\.1 port ${dead#
 want 1 "$BIN/ndb_memcached_config" -c "$dead" --connect-retries=1 --connect-retry-delay=2 show
 lines err "^ndb_memcached_config: waits for a management server: 127\.0\.0\.1 port ${dead#*:}: Connection refused$" 1
 
+NDB_CONNECTSTRING=$dead "$BIN/ndb_memcached" -u root -p "$(free_port)" 2>"$BOX/tool.err" &
+PIDS+=($!)
+wait_text tool.err "^ndb_memcached: waits for a management server: 127\.0\.0\.1 port ${dead#*:}: Connection refused\$"
+kill $!
+
 say "the console has the connect string, the reason and the cure"
 want 255 "$BIN/ndb_mgm" -c "$dead" --connect-retries=0 -e SHOW
 want_text out "^Unable to connect with connect string: 127\.0\.0\.1:${dead#*:}$"
@@ -114,6 +119,10 @@ done
 run "$BIN/ndb_show_tables" >"$BOX/tool.out" 2>"$BOX/tool.err" &
 tool=$!
 wait_text tool.err "^ndb_show_tables: waits for a data node of the cluster at $CS: none of 1 is ready \(node 1: NO_CONTACT\); no link to node 1 at 127\.0\.0\.1 port $node_port: .*refused$"
+"$BIN/ndb_memcached" -u root -p "$(free_port)" 2>"$BOX/server.err" &
+PIDS+=($!)
+wait_text server.err "^ndb_memcached: waits for a data node of the cluster at $CS: none of 1 is ready \(node 1: NO_CONTACT\); no link to node 1 "
+kill $!
 start_node 1
 wait "$tool" || fail "ndb_show_tables ends with $?: $(cat "$BOX/tool.err")"
 grep -q '^id ' "$BOX/tool.out" || fail "no list: $(cat "$BOX/tool.out")"

@@ -68,7 +68,8 @@ wrong 3 '1011: no\.such\.host\.invalid: .* Start ndb_mgmd there' ndb_waiter -c n
 
 say "values of options"
 wrong 2 "ndbmtd: --ndb-nodeid must be a number from 0 to 144, not 'none'" ndbmtd --ndb-nodeid=none
-wrong 2 "ndbmtd: --connect-retries \(-1: for ever\) must be a number from 0 to [0-9]+, not 'often'" ndbmtd --connect-retries=often
+wrong 2 "ndbmtd: --ndb-nodeid must be a number from 0 to 144, not '-18446744073709551615'" ndbmtd --ndb-nodeid=-18446744073709551615
+wrong 2 "ndbmtd: --connect-retries must be a number from 0 to [0-9]+, or -1 \(for ever\), not 'often'" ndbmtd --connect-retries=often
 wrong 2 'ndb_mgmd: --ndb-nodeid=0 is wrong \(allowed range 1\.\.255\)' ndb_mgmd --ndb-nodeid=0
 wrong 2 'ndb_mgmd: --cluster-id=x is wrong \(allowed range 1\.\.' ndb_mgmd --cluster-id=x
 wrong 2 "ndb_mgmd: option '--daemon' doesn't allow an argument" ndb_mgmd --daemon=3
@@ -79,6 +80,8 @@ wrong 2 'ndb_config: --xml needs --configinfo' ndb_config --xml
 wrong 2 'ndb_config: only one of --nodes, --connections and --system' ndb_config --nodes --connections
 wrong 2 "ndb_redo_log_reader: --format must be text or json, not 'x'" ndb_redo_log_reader --format=x f
 wrong 2 'ndb_import: --columns names no column' ndb_import --columns= test f.csv
+wrong 2 'ndb_import: --table names no table' ndb_import --table= test f.csv
+wrong 2 'ndb_import: --rejects-file names no file' ndb_import --rejects-file= test f.csv
 wrong 2 'ndb_import: the name of the database is empty' ndb_import '' f.csv
 wrong 2 "ndb_perror: --format must be text or json, not 'x'" ndb_perror --format=x 1
 wrong 2 'ndb_memcached: wrong value for -p: x \(allowed: 0 to 65535\)' ndb_memcached -p x
@@ -164,6 +167,7 @@ for program in ndb_desc ndb_select_all ndb_select_count ndb_delete_all; do
     wrong 1 'test/nothing: 723: No table with this name; check database and name: test/def/nothing' "$program" nothing
 done
 wrong 1 '723: No table with this name; check database and name: nothing' ndb_show_tables nothing
+wrong 1 '723: No table with this name; check database and name: nowhere/nothing' ndb_show_tables -d nowhere nothing
 wrong 1 'Dropping table nothing\.\.\. 723: No table with this name; check .*: test/def/nothing' ndb_drop_table nothing
 wrong 1 'Dropping index t/nothing\.\.\. 4243: No such index; check the name: table test/t' ndb_drop_index t nothing
 wrong 1 '723: No table with this name; check .*: test/def/nothing' ndb_drop_index nothing i

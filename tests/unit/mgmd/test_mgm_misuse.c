@@ -90,9 +90,9 @@ static void arguments(void **unused)
     assert_non_null(handle);
     refused(ndb_mgm_get_configuration(handle, NULL, NULL), "No place");
     refused(ndb_mgm_get_configuration(handle, &bytes, NULL), "No place");
-    refused(ndb_mgm_reload_config(handle, "a\n\nstop all"), "one line");
+    refused(ndb_mgm_reload_config(handle, "a\n\nstop all"), "The file has a line end");
     refused(ndb_mgm_alloc_nodeid(handle, (enum ndb_mgm_node_type)3, 0, NULL), "node type");
-    refused(ndb_mgm_alloc_nodeid(handle, NDB_MGM_NODE_API, 0, "a\nb"), "one line");
+    refused(ndb_mgm_alloc_nodeid(handle, NDB_MGM_NODE_API, 0, "a\nb"), "The host has a line end");
     refused(ndb_mgm_get_logfilter(handle, NULL), "No place");
     refused(ndb_mgm_get_cluster_loglevel(handle, NULL), "No place");
     refused(ndb_mgm_listen_events(handle, NULL), "No levels");
@@ -109,7 +109,7 @@ static void arguments(void **unused)
     refused(ndb_mgm_dump_state(handle, 1, NULL, 1), "count");
     refused(ndb_mgm_dump_state(handle, 1, many, 25), "1..24");
     refused(ndb_mgm_purge_stale_sessions(handle, NULL, 8), "No place");
-    refused(ndb_mgm_report_stop(handle, 1, 1, 0, 0, 0, NULL), "one line");
+    refused(ndb_mgm_report_stop(handle, 1, 1, 0, 0, 0, NULL), "No text");
     ndb_mgm_set_name(handle, NULL);
     assert_int_equal(ndb_mgm_free_nodeid(handle, 1), -1);
     assert_int_equal(ndb_mgm_error_code(handle), NDB_MGM_SERVER_NOT_CONNECTED);
