@@ -22,6 +22,7 @@
 #include "service/notify.h"
 #include "service/program.h"
 #include "transporters/link.h"
+#include "transporters/transporter.h"
 
 enum {
     OPT_INITIAL = 1000,
@@ -324,8 +325,14 @@ static int run(struct mgmd *mgmd, int report)
     char path[1200];
 
     (void)signal(SIGPIPE, SIG_IGN); /* A console or client that has gone ends nobody. */
+    /* Whoever moves its log may send one, and need not: where it has gone is looked at. */
+    program_takes_no_hangup(report >= 0);
     (void)signal(SIGXFSZ, SIG_IGN); /* A limit of file sizes is like a full disk. */
-    (void)uv_loop_init(&loop);
+    int error = transporter_loop_init(&loop);
+    if (error != 0) {
+        (void)fprintf(stderr, "ndb_mgmd: %s\n", uv_strerror(error));
+        return 1;
+    }
     mgmd->loop = &loop;
     int rc = mgmd_config_start(mgmd);
     if (rc == 0) {
@@ -368,8 +375,6 @@ static int run_as_daemon(struct mgmd *mgmd)
     if (child == 0) {
         (void)close(ends[0]);
         (void)setsid();
-        /* Whoever moves its log may send one, and need not: where it has gone is looked at. */
-        (void)signal(SIGHUP, SIG_IGN);
         return run(mgmd, ends[1]);
     }
     (void)close(ends[1]);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "ndbmtd/configure.h"
 #include "ndbmtd/life.h"
+#include "service/program.h"
 
 static int use_data_dir(struct process *process)
 {
@@ -104,7 +105,7 @@ static void go_to_background(struct process *process)
     }
     setsid();
     /* Whoever moves its log may send one, and need not: where it has gone is looked at. */
-    signal(SIGHUP, SIG_IGN);
+    program_takes_no_hangup(true);
     write_pid_file(process);
     close(ends[0]);
     if (write(ends[1], "+", 1) != 1) exit(1);

@@ -162,6 +162,7 @@ int main(int argc, char **argv)
     if (process.pause_s > 0) sleep(process.pause_s); /* The others end, too. */
     host_os_init(&process);
     signal(SIGPIPE, SIG_IGN);
+    program_takes_no_hangup(false);
 
     if (!options.again.angel) {
         if (look_first(&process, &options) != 0) return 1;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,4 +52,12 @@ char *program_begin(char *path, int output_lost)
 void program_serves(void)
 {
     lost_status = 0;
+}
+
+void program_takes_no_hangup(bool background)
+{
+    bool terminal =
+        isatty(STDIN_FILENO) == 1 || isatty(STDOUT_FILENO) == 1 || isatty(STDERR_FILENO) == 1;
+
+    if (background || !terminal) (void)signal(SIGHUP, SIG_IGN);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <uv.h>
 #include "api/ndb/connection_state.h"
 #include "config/config.h"
 #include "values/errors.h"
@@ -177,9 +178,9 @@ static int make_core(struct ndb_cluster_connection *connection)
         config.transid_start = now_ns();
     if (getrandom(&incarnation, sizeof incarnation, 0) < 0) incarnation = now_ns();
     connection->core = api_core_create(&config, &host);
-    if (connection->core == NULL ||
-        io_create(connection, config_cluster_id(connection->config), incarnation | 1u) != 0)
-        return error_set(&connection->error, ERR_API_MEMORY, NULL);
+    if (connection->core == NULL) return error_set(&connection->error, ERR_API_MEMORY, NULL);
+    int error = io_create(connection, config_cluster_id(connection->config), incarnation | 1u);
+    if (error != 0) return error_set(&connection->error, ERR_API_MEMORY, "%s", uv_strerror(error));
     api_core_node_tick(connection->core, now_ms());
     return 0;
 }

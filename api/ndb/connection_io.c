@@ -139,10 +139,12 @@ static void on_timer(uv_timer_t *handle)
 
 static int make_loop(struct connection_io *io)
 {
-    if (uv_loop_init(&io->loop) != 0) return -1;
+    int error = transporter_loop_init(&io->loop);
+    if (error != 0) return error;
     io->loop_made = true;
-    if (uv_async_init(&io->loop, &io->wake, on_wake) != 0) return -1;
-    if (uv_timer_init(&io->loop, &io->timer) != 0) return -1;
+    error = uv_async_init(&io->loop, &io->wake, on_wake);
+    if (error == 0) error = uv_timer_init(&io->loop, &io->timer);
+    if (error != 0) return error;
     io->handles_made = true;
     io->wake.data = io;
     uv_unref((uv_handle_t *)&io->wake);
@@ -176,7 +178,7 @@ static void add_peers(struct connection_io *io)
 int io_create(struct ndb_cluster_connection *connection, uint64_t cluster_id, uint64_t incarnation)
 {
     struct connection_io *io = calloc(1, sizeof *io);
-    if (io == NULL) return -1;
+    if (io == NULL) return UV_ENOMEM;
     io->connection = connection;
     pthread_mutex_init(&io->failure_lock, NULL);
     connection->io = io;
@@ -187,10 +189,11 @@ int io_create(struct ndb_cluster_connection *connection, uint64_t cluster_id, ui
                                           .own_role = LINK_ROLE_API,
                                           .cluster_id = cluster_id,
                                           .incarnation = incarnation};
-    if (make_loop(io) == 0) io->transporter = transporter_create(&options);
+    int error = make_loop(io);
+    if (error == 0) io->transporter = transporter_create(&options);
     if (io->transporter == NULL) {
         io_destroy(connection);
-        return -1;
+        return error != 0 ? error : UV_ENOMEM;
     }
     add_peers(io);
     return 0;

@@ -188,6 +188,7 @@ uint64_t io_progress(const struct connection_io *io);
 void io_close_link(struct connection_io *io, uint32_t peer, uint32_t epoch, const char *reason);
 int io_backend_fd(const struct connection_io *io);
 bool io_linked(struct connection_io *io, uint32_t node);
+/* 0, or a negative libuv error. */
 int io_create(struct ndb_cluster_connection *connection, uint64_t cluster_id, uint64_t incarnation);
 void io_destroy(struct ndb_cluster_connection *connection);
 void io_set_port(struct ndb_cluster_connection *connection, uint32_t node, uint32_t port);

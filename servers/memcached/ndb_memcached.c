@@ -214,7 +214,7 @@ static int prepare(void)
         mc_log("cannot go to the background: %s", strerror(errno));
         return -1;
     }
-    if (server.options.daemonize) signal(SIGHUP, SIG_IGN); /* As memcached does. */
+    program_takes_no_hangup(server.options.daemonize); /* As memcached does. */
     /* Only the process that stays locks it: a child inherits no locks. */
     if (server.options.lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
         mc_log("memory cannot be locked: %s", strerror(errno));

@@ -25,6 +25,7 @@ be_service_manager
 
 say "StopOnError=1, split threads: error log, a trace per thread, the reason in both logs, exit code"
 start_cluster 1 1 'ThreadConfig=main,rep,ldm={count=2},tc={count=1},recv'
+kill -HUP "${NODE_PIDS[1]}" # Without a terminal it is nobody's end.
 load_and_compare 500
 want 0 "$BIN/ndb_mgm" -e "$FAIL"
 ended "${NODE_PIDS[1]}"

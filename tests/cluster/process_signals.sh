@@ -66,9 +66,9 @@ want_text err 'No node id .*node id 1 is already in use'
 cat "$BOX/err"
 load_and_compare 200
 
-say "SIGHUP, as who moves a log sends it, ends neither"
+say "SIGHUP, as who moves a log sends it, ends none, nor the management server in the foreground without a terminal"
 mv "$out_log" "$BOX/moved.log"
-kill -HUP "$worker" "$angel"
+kill -HUP "$worker" "$angel" "$MGM_PID"
 load_and_compare 200
 
 say "SIGTERM to the angel: an orderly end of both"
