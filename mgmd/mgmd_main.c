@@ -20,6 +20,7 @@
 #include "mgmd/mgmd_session.h"
 #include "service/log_follow.h"
 #include "service/notify.h"
+#include "service/foreign_options.h"
 #include "service/program.h"
 #include "transporters/link.h"
 #include "transporters/transporter.h"
@@ -429,6 +430,7 @@ int main(int argc, char **argv)
     int status = 1;
 
     (void)program_begin(argv[0], 1);
+    argc = foreign_options_take("ndb_mgmd", argc, argv);
     if (mgmd == NULL) return 1;
     int rc = read_options(&mgmd->options, argc, argv);
     if (rc != 0)

@@ -124,9 +124,13 @@ static int fetch_configuration(struct process *process, const struct options *op
         node_id = ndb_mgm_alloc_nodeid(mgm, NDB_MGM_NODE_NDB, wanted, NULL);
     }
     if (node_id < 0) {
-        process_log(
-            process, LOG_LEVEL_ERROR, "No node id from the management server at %s port %u: %s",
-            ndb_mgm_connected_host(mgm), ndb_mgm_connected_port(mgm), ndb_mgm_error_text(mgm));
+        const char *host = ndb_mgm_connected_host(mgm);
+        uint16_t port = ndb_mgm_connected_port(mgm);
+        process_log(process, LOG_LEVEL_ERROR,
+                    "No node id from the management server at %s port %u: %s", host, port,
+                    ndb_mgm_error_text(mgm));
+        service_status("No node id from the management server at %s port %u: %s", host, port,
+                       ndb_mgm_error_text(mgm));
         return -1;
     }
     process->config.own_node = (uint32_t)node_id;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "ndbmtd/life.h"
 #include "service/notify.h"
+#include "service/foreign_options.h"
 #include "service/program.h"
 #include "transporters/link.h"
 
@@ -37,6 +38,7 @@ static const struct argp_option option_table[] = {
     {"connect-retries", KEY_RETRIES, "N", 0,
      "Tries to reach the management server, -1 = for ever (12)", 0},
     {"connect-delay", KEY_DELAY, "S", 0, "Seconds between tries (5)", 0},
+    {"connect-retry-delay", KEY_DELAY, NULL, OPTION_ALIAS, NULL, 0},
     {"next-life", KEY_AGAIN, "...", OPTION_HIDDEN, NULL, 0}, /* again.c passes this option. */
     {0},
 };
@@ -138,6 +140,7 @@ int main(int argc, char **argv)
                               NULL,
                               NULL};
     (void)program_begin(argv[0], 1);
+    argc = foreign_options_take("ndbmtd", argc, argv);
     argp_program_version_hook = print_version;
     argp_err_exit_status = 2;
     if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0) return 2;

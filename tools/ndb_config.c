@@ -13,6 +13,7 @@
 #include "ndb/mgm.h"
 #include "ndb/ndb.h"
 #include "tools/config_query.h"
+#include "service/foreign_options.h"
 #include "service/program.h"
 #include "service/wait_told.h"
 
@@ -371,6 +372,7 @@ int main(int argc, char **argv)
     int code = EXIT_DONE;
 
     argv[0] = program_begin(argv[0], EXIT_NO_ANSWER);
+    argc = foreign_options_take("ndb_config", argc, argv);
     argp_err_exit_status = EXIT_USAGE;
     argp_program_version_hook = print_version;
     if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return EXIT_USAGE;

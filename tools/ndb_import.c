@@ -66,6 +66,7 @@ static const struct argp_option options[] = {
      1},
     {"fields-terminated-by", KEY_FIELD_END, "TEXT", 0, "\\t, \\n, \\r, \\\\, \\xHH are known", 1},
     {"fields-optionally-enclosed-by", KEY_QUOTE, "CHAR", 0, "quote; empty: none", 1},
+    {"fields-enclosed-by", KEY_QUOTE, NULL, OPTION_ALIAS, NULL, 1},
     {"fields-escaped-by", KEY_ESCAPE, "CHAR", 0, "escape character; empty: none", 1},
     {"lines-terminated-by", KEY_LINE_END, "TEXT", 0, "default \\n, in csv also \\r\\n", 1},
     {"ignore-lines", KEY_IGNORE, "N", 0, "skip the first N rows", 1},
@@ -580,7 +581,7 @@ int main(int argc, char **argv)
                                 .batch = 256};
     struct import_settings *import = &settings.import;
 
-    tool_init(&import->tool, "ndb_import", argv);
+    argc = tool_init(&import->tool, "ndb_import", argc, argv);
     if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
     import->outstanding = settings.workers * settings.batch;
     if (import->outstanding > OUTSTANDING_MAX) import->outstanding = OUTSTANDING_MAX;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "service/foreign_options.h"
 #include "service/program.h"
 #include "tools/ndb_mgm_execute.h"
 #include "tools/ndb_mgm_options.h"
@@ -170,6 +171,7 @@ int main(int argc, char **argv)
 
     (void)program_begin(argv[0],
                         0); /* It looks at its output itself, which may be lost in between. */
+    argc = foreign_options_take("ndb_mgm", argc, argv);
     if (console_read_options(&console, &options, argc, argv, stderr) != 0) return 2;
     if (options.done) return end_output(&console, 0);
     if (ndb_mgm_check_connectstring(options.connectstring, "--ndb-connectstring", why,

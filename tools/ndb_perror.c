@@ -13,6 +13,7 @@
 
 #include "ndb/mgm.h"
 #include "ndb/ndb.h"
+#include "service/foreign_options.h"
 #include "service/program.h"
 
 enum class_number {
@@ -259,6 +260,7 @@ int main(int argc, char **argv)
     int status = EXIT_SUCCESS;
 
     argv[0] = program_begin(argv[0], EXIT_FAILURE);
+    argc = foreign_options_take("ndb_perror", argc, argv);
     argp_err_exit_status = EXIT_USAGE;
     argp_program_version_hook = print_version;
     argp_parse(&argp, argc, argv, 0, NULL, &settings);

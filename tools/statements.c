@@ -151,7 +151,7 @@ int statements_main(int argc, char **argv, const struct statements *what)
     const struct argp argp = {options, read_option, "[FILE]", what->doc, children, NULL, NULL};
     struct settings settings = {.what = what};
 
-    tool_init(&settings.tool, what->name, argv);
+    argc = tool_init(&settings.tool, what->name, argc, argv);
     if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return TOOL_USAGE;
     char *text =
         settings.file != NULL ? read_file(&settings.tool, settings.file) : strdup(settings.execute);

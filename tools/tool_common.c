@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "service/foreign_options.h"
 #include "service/program.h"
 #include "values/errors.h"
 
@@ -138,7 +139,7 @@ static void print_version(FILE *stream, struct argp_state *state)
     (void)fprintf(stream, "%s %s\n", state->name, NDB_CLIENT_VERSION_STRING);
 }
 
-void tool_init(struct tool *tool, const char *name, char **argv)
+int tool_init(struct tool *tool, const char *name, int argc, char **argv)
 {
     argv[0] = program_begin(argv[0], TOOL_FAILED);
     *tool = (struct tool){.program = tool->program,
@@ -148,6 +149,7 @@ void tool_init(struct tool *tool, const char *name, char **argv)
                           .delay_s = 5};
     argp_err_exit_status = TOOL_USAGE;
     argp_program_version_hook = print_version;
+    return foreign_options_take(name, argc, argv);
 }
 
 void tool_print_error(const ndb_error_t *error)
@@ -243,7 +245,7 @@ int tool_main(const struct tool_program *program, void *settings, int argc, char
     struct tool *tool = settings;
 
     tool->program = program;
-    tool_init(tool, program->name, argv);
+    argc = tool_init(tool, program->name, argc, argv);
     if (argp_parse(&argp, argc, argv, 0, NULL, settings) != 0) return TOOL_USAGE;
     if (program->ask != NULL) return tool_close(tool, ask(tool));
     if (!tool_connect(tool)) return tool_close(tool, TOOL_FAILED);

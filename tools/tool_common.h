@@ -64,8 +64,9 @@ int tool_main(const struct tool_program *program, void *settings, int argc, char
  * struct tool. */
 error_t tool_option(int key, char *argument, struct argp_state *state);
 
-/* Defaults; argp's exit code and version; program_begin(). First in main(). */
-void tool_init(struct tool *tool, const char *name, char **argv);
+/* Defaults; argp's exit code and version; program_begin(). First in main(). What is left of argv's
+ * elements when those are taken out that mean nothing here. */
+int tool_init(struct tool *tool, const char *name, int argc, char **argv);
 /* Connects, waits for data nodes, opens tool->ndb. What is waited for longer than a second is told
  * on standard error. False: the reason is there, too. */
 bool tool_connect(struct tool *tool);

@@ -66,6 +66,24 @@ wrong 255 "1011: 127\.0\.0\.1 port ${dead#*:}: Connection refused Start ndb_mgmd
 wrong 1 "management server: 127\.0\.0\.1 port ${dead#*:}: Connection refused" ndbmtd --connect-retries=0
 wrong 3 '1011: no\.such\.host\.invalid: .* Start ndb_mgmd there' ndb_waiter -c no.such.host.invalid --connect-retries=0
 
+say "options of other such systems: each of service/foreign_options.def is passed over with a word, or refused with the reason"
+while IFS='|' read -r program names takes verdict; do
+    program=${program:-ndb_show_tables}
+    for name in ${names//,/ }; do
+        [ "$takes" = WITHOUT ] || name=$name=strange
+        if [ "$verdict" = REFUSED ]; then
+            wrong 2 "^$program: ${name%=*}: [A-Za-z<-]" "$program" "$name" --help
+        elif [ "$name" != --no-defaults ]; then
+            wrong 0 "^$program: warning: ${name%=*} has no effect: .*[Uu]sage: " "$program" "$name" --help
+        fi
+    done
+done < <(sed -nE 's/^FOREIGN\("([^"]*)", "([^"]*)", ([A-Z]+), .*, (PASSED|REFUSED), ".*"\)$/\1|\2|\3|\4/p' "$HERE/../../service/foreign_options.def")
+[ "$ROWS" -gt 100 ] || fail "the options have not been read"
+wrong 0 '^Usage: ndb_config' ndb_config --no-defaults --help
+wrong 0 '^Usage: ndb_mgmd' ndb_mgmd --config-cache --config-cache=1 --help
+wrong 2 "ndb_config: --no-defaults: it takes no value" ndb_config --no-defaults=3
+wrong 2 "ndb_config: --defaults-file: it needs a value" ndb_config --defaults-file
+
 say "values of options"
 wrong 2 "ndbmtd: --ndb-nodeid must be a number from 0 to 144, not 'none'" ndbmtd --ndb-nodeid=none
 wrong 2 "ndbmtd: --ndb-nodeid must be a number from 0 to 144, not '-18446744073709551615'" ndbmtd --ndb-nodeid=-18446744073709551615
