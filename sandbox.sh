@@ -144,6 +144,16 @@ living() {
     echo "$count"
 }
 
+# Management servers of this directory whose pid file was removed or moved away while they run.
+lost_servers() {
+    local pid words
+    for pid in $(pgrep -x ndb_mgmd || true); do
+        mapfile -d '' -t words 2>/dev/null <"/proc/$pid/cmdline" || continue
+        if [[ "${words[0]:-}" != "$BIN/ndb_mgmd" || " ${words[*]:1} " != *" --config-dir=$BOX/mgm "* ]]; then continue; fi
+        if [ "$(cat "${PID_FILES[0]}" 2>/dev/null)" != "$pid" ]; then echo "$pid"; fi
+    done
+}
+
 running() { [ -f "$BOX/connectstring" ] && alive "${PID_FILES[0]}"; }
 
 need_running() {
@@ -280,6 +290,7 @@ last_words() {
 # Starts what does not run: all three, or those that were killed.
 start_cluster() {
     local port
+    end_lost_servers
     if [ "$(living)" = 0 ] || [ ! -f "$BOX/connectstring" ]; then
         write_config
         check_room
@@ -393,6 +404,15 @@ end_orphans() {
     done
 }
 
+end_lost_servers() {
+    local pid
+    for pid in $(lost_servers); do
+        echo "pid $pid is a management server whose files are gone: ending it"
+        kill "$pid" 2>/dev/null || true
+        wait_for_end "$pid" 60
+    done
+}
+
 # hanging: the numbers of the data nodes that are there and do not answer the management server.
 hanging() {
     timeout --foreground 40 "$BIN/ndb_mgm" --ndb-connectstring="$(connect_string)" -e "ALL REPORT MEMORY" 2>/dev/null |
@@ -423,6 +443,7 @@ end_hanging() {
 stop_cluster() {
     local pid_file
     end_orphans
+    end_lost_servers
     if [ "$(living)" = 0 ]; then
         echo "The cluster is not running."
         return
@@ -669,6 +690,10 @@ env)
     ;;
 status)
     if ! running; then
+        for pid in $(lost_servers); do
+            echo "The management server runs (pid $pid), and its files are gone: ./sandbox.sh stop"
+            exit 1
+        done
         case $(living) in
         0) echo "The cluster is not running." ;;
         1) echo "The management server is not running, one data node is: ./sandbox.sh start" ;;
