@@ -3,8 +3,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include <cjson/cJSON.h>
 
 #include "ndb/ndb.h"
 #include "tools/config_query.h"
@@ -118,6 +121,12 @@ static void print_escaped(const char *text)
     }
 }
 
+static const char *const type_words[] = {[CONFIG_INT] = "unsigned",
+                                         [CONFIG_STRING] = "string",
+                                         [CONFIG_INT64] = "unsigned",
+                                         [CONFIG_BOOL] = "bool",
+                                         [CONFIG_ENUM] = "enum"};
+
 static void print_attribute(const char *name, const char *value)
 {
     printf(" %s=\"", name);
@@ -127,18 +136,13 @@ static void print_attribute(const char *name, const char *value)
 
 static void print_param_xml(const struct config_param *param)
 {
-    static const char *const types[] = {[CONFIG_INT] = "unsigned",
-                                        [CONFIG_STRING] = "string",
-                                        [CONFIG_INT64] = "unsigned",
-                                        [CONFIG_BOOL] = "bool",
-                                        [CONFIG_ENUM] = "enum"};
     char usual[1100];
 
     default_text(param, usual, sizeof(usual));
     printf("    <param");
     print_attribute("name", param->name);
     print_attribute("comment", param->help);
-    print_attribute("type", types[param->type]);
+    print_attribute("type", type_words[param->type]);
     if (is_identity(param))
         print_attribute("mandatory", "true");
     else if (param->type != CONFIG_STRING || usual[0] != '\0')
@@ -174,4 +178,47 @@ void config_info_print_xml(void)
         printf("  </section>\n");
     }
     printf("</configvariables>\n");
+}
+
+static cJSON *param_json(const struct config_param *param)
+{
+    bool number = param->type == CONFIG_INT || param->type == CONFIG_INT64;
+    cJSON *object = cJSON_CreateObject();
+    char usual[1100];
+
+    default_text(param, usual, sizeof(usual));
+    cJSON_AddStringToObject(object, "section", config_kind_name(param->kind));
+    cJSON_AddStringToObject(object, "name", param->name);
+    cJSON_AddStringToObject(object, "type", type_words[param->type]);
+    if (is_identity(param))
+        cJSON_AddTrueToObject(object, "mandatory");
+    else if (number)
+        cJSON_AddNumberToObject(object, "default", (double)param->def);
+    else if (param->type == CONFIG_BOOL)
+        cJSON_AddBoolToObject(object, "default", param->def != 0);
+    else if (usual[0] != '\0')
+        cJSON_AddStringToObject(object, "default", usual);
+    if (number) {
+        cJSON_AddNumberToObject(object, "min", (double)param->min);
+        cJSON_AddNumberToObject(object, "max", (double)param->max);
+    }
+    if (param->type == CONFIG_ENUM) cJSON_AddStringToObject(object, "allowed_values", param->unit);
+    cJSON_AddStringToObject(object, "takes_effect_after", restart_text(param));
+    cJSON_AddStringToObject(object, "comment", param->help);
+    return object;
+}
+
+void config_info_print_json(void)
+{
+    uint32_t count;
+    const struct config_param *params = config_params(&count);
+    cJSON *list = cJSON_CreateArray();
+
+    for (size_t k = 0; k < KIND_COUNT; k++)
+        for (uint32_t i = 0; i < count; i++)
+            if (params[i].kind == kinds[k]) cJSON_AddItemToArray(list, param_json(&params[i]));
+    char *text = cJSON_PrintUnformatted(list);
+    if (text != NULL) (void)puts(text);
+    free(text);
+    cJSON_Delete(list);
 }

@@ -30,6 +30,7 @@ struct config_query {
 bool config_query_columns(struct config_query *query, char *text, const char **wrong);
 /* Prints what is asked for on standard output. */
 void config_query_print(const struct config_query *query, const struct cluster_config *config);
-/* All parameters that there are, as text or XML. */
+/* All parameters that there are, as text, XML, or one JSON list. */
 void config_info_print(void);
 void config_info_print_xml(void);
+void config_info_print_json(void);

@@ -139,6 +139,11 @@ static void check_options(const struct settings *settings, struct argp_state *st
     bool node = settings->from_node != 0;
 
     if (settings->xml && !settings->info) argp_error(state, "--xml needs --configinfo");
+    if (settings->xml && settings->query.json)
+        argp_error(state, "--xml and --format=json exclude each other");
+    if (settings->info && settings->columns != NULL)
+        argp_error(state,
+                   "--configinfo lists all parameters, --query asks a configuration for some");
     if ((file && binary) || (file && node) || (binary && node))
         argp_error(state, "only one of --config-file, --config-binary-file and --config_from_node "
                           "can be given");
@@ -378,6 +383,8 @@ int main(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, 0, NULL, &settings) != 0) return EXIT_USAGE;
     if (settings.xml)
         config_info_print_xml();
+    else if (settings.info && settings.query.json)
+        config_info_print_json();
     else if (settings.info)
         config_info_print();
     else

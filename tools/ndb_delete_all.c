@@ -15,6 +15,7 @@
 
 #include "tools/tool_durable.h"
 #include "tools/tool_json.h"
+#include "tools/tool_progress.h"
 #include "values/errors.h"
 
 #define BATCH_ROWS 32u /* No more than the least MaxDMLOperationsPerTransaction. */
@@ -63,6 +64,7 @@ struct work {
     bool failed;       /* Some batch met an error that is not temporary. */
     ndb_error_t error; /* The last temporary one, or the first other. */
     uint32_t waiting;  /* Batches on their way. */
+    struct tool_progress progress;
 };
 
 struct batch {
@@ -94,6 +96,8 @@ static void count_batch(struct batch *batch)
             note_error(batch->work, error);
         }
     }
+    tool_progress_tell(&batch->work->progress, "ndb_delete_all", batch->work->deleted,
+                       "rows deleted");
 }
 
 static void batch_done(int result, struct ndb_transaction *transaction, void *context)
@@ -264,6 +268,7 @@ static int delete_rows(struct settings *settings, struct ndb_table *table, uint6
         work.again = false;
         delete_pass(settings, &work);
     } while (work.again && !work.failed && tool_try_again(&work.error, &tries));
+    tool_progress_end(&work.progress);
     *deleted = work.deleted;
     settings->epoch = tool_newer_epoch(settings->epoch, work.epoch);
     if (work.again) {

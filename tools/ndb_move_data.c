@@ -17,6 +17,7 @@
 #include "tools/move_pauses.h"
 #include "tools/number_seen.h"
 #include "tools/tool_json.h"
+#include "tools/tool_progress.h"
 #include "values/errors.h"
 
 #define BATCH_ROWS 16u /* Inserted and deleted: the least MaxDMLOperationsPerTransaction. */
@@ -115,6 +116,7 @@ struct move {
     uint32_t lives;          /* ndb_connection_lives() when they were raised. */
     struct move_pauses pauses;
     struct move_passes passes;
+    struct tool_progress progress;
 };
 
 static void out_of_memory(void)
@@ -395,6 +397,7 @@ static enum outcome move_batch(struct move *move, struct ndb_transaction *transa
     if (ndb_execute(transaction, NDB_COMMIT, 0) != 0)
         return note_error(move, transaction, inserts, error) ? TRY_AGAIN : GIVE_UP;
     move->passes.moved += move->count;
+    tool_progress_tell(&move->progress, "ndb_move_data", move->passes.moved, "rows moved");
     if (move->count > 0) move->passes.epoch = ndb_transaction_epoch(transaction);
     return MOVED;
 }
@@ -525,17 +528,15 @@ static bool move_rows(struct move *move)
 
 static void print_result(const struct settings *settings, const struct move_passes *passes)
 {
-    uint64_t moved = passes->moved;
-
     if (settings->tool.format == TOOL_TEXT) {
-        printf("%" PRIu64 " rows moved from %s to %s%s\n", moved, settings->source,
+        printf("%" PRIu64 " rows moved from %s to %s%s\n", passes->moved, settings->source,
                settings->target, passes->epoch == 0 ? "" : ", not all of them known to be on disk");
         return;
     }
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "source", settings->source);
     cJSON_AddStringToObject(object, "target", settings->target);
-    cJSON_AddNumberToObject(object, "moved", (double)moved);
+    cJSON_AddNumberToObject(object, "moved", (double)passes->moved);
     tool_json_end(&settings->tool, object);
 }
 
@@ -571,6 +572,7 @@ static int move_data(void *context, int argc, char **argv)
     good = good && match_columns(&move);
     if (good) {
         good = raise_numbers(&move) && move_rows(&move);
+        tool_progress_end(&move.progress);
         print_result(settings, &move.passes);
     }
     free_room(&move);

@@ -66,6 +66,16 @@ want 0 "$CONFIG" --configinfo
 want_text out '^\*\*\*\*\*\* ndbd \*\*\*\*\*\*$'
 want_text out '^HeartbeatIntervalDbApi \(Non-negative Integer\)$'
 want_text out '^Default: 1500 \(Min: 100, Max: '
+want 0 "$CONFIG" --configinfo --format=json
+cp "$BOX/out" "$BOX/info.json"
+want 0 python3 -c '
+import json, sys
+known = {(p["section"], p["name"]): p for p in json.load(open(sys.argv[1]))}
+replicas = known["ndbd", "NoOfReplicas"]
+assert (replicas["default"], replicas["min"], replicas["max"]) == (2, 1, 4), replicas
+assert known["ndbd", "NodeId"]["mandatory"] is True' "$BOX/info.json"
+want 2 "$CONFIG" --configinfo --xml --format=json
+want 2 "$CONFIG" --configinfo -q NodeId
 want 0 "$CONFIG" --configinfo --xml
 want_text out '<section name="ndbd" primarykeys="NodeId">'
 want_text out '<param name="NoOfReplicas" .*type="unsigned" default="2" min="1" max="4" restart="system" initial="true"/>'
