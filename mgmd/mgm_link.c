@@ -117,12 +117,11 @@ void mgm_link_update(struct mgm_link *link)
          node = config_next_node(mgmd->config, config_section_node(node), CONFIG_NDBD)) {
         uint32_t id = config_section_node(node);
         const struct config_section *tcp = config_link(mgmd->config, id, mgmd->own_node);
-        uint64_t fixed = config_get_u64(node, CFG_NDBD_ServerPort);
         struct transporter_peer peer = {
             .node = id,
             .role = LINK_ROLE_DATA,
             .host = config_link_host(mgmd->config, mgmd->own_node, id),
-            .port = fixed != 0 ? (uint16_t)fixed : mgmd->nodes[id].port,
+            .port = mgmd_node_port(mgmd, id),
             .connect = true,
             .allowed = true,
             .send_buffer_bytes = (uint32_t)config_get_u64(tcp, CFG_TCP_SendBufferMemory),

@@ -166,9 +166,8 @@ void mgmd_get_connection_parameter(struct mgmd_session *session)
         mgmd_reply_error(session, ERR_MGM_NOT_DATA_NODE, "node1 is needed: a data node");
         return;
     }
-    uint32_t port = (uint32_t)config_get_u64(node, CFG_NDBD_ServerPort);
     mgmd_reply_begin(session, "Ok");
-    mgmd_reply(session, "value: %u\n", port != 0 ? port : mgmd->nodes[node1].port);
+    mgmd_reply(session, "value: %u\n", mgmd_node_port(mgmd, (uint32_t)node1));
     mgmd_reply_end(session);
 }
 

@@ -15,6 +15,14 @@
 #include "signals/management.h"
 #include "signals/node_report.h"
 
+uint16_t mgmd_node_port(const struct mgmd *mgmd, uint32_t node)
+{
+    const struct config_section *section = config_node(mgmd->config, node);
+
+    if (mgmd->nodes[node].port != 0) return mgmd->nodes[node].port;
+    return (uint16_t)config_get_u64(section, CFG_NDBD_ServerPort);
+}
+
 void mgmd_nodes_start(struct mgmd *mgmd)
 {
     for (uint32_t id = 0; id <= CONFIG_NODES_MAX; id++) {

@@ -50,13 +50,16 @@ struct mgmd_node {
     bool configured;      /* It has its configuration from here. */
     uint32_t compared;    /* Its generation, not from here, that ours has been compared with. */
     uint64_t compare_ms;  /* Loop time: not compared before; what followed was not stored. */
-    uint16_t port;        /* Port where it listens; 0 = not known. */
+    uint16_t port;        /* Port where it listens, as it has told; 0 = it has not yet. */
     char address[64];
     uint8_t log_level[NDB_MGM_CATEGORIES];
 };
 
 /* ---- mgmd_nodes.c ---- */
 void mgmd_nodes_start(struct mgmd *mgmd);
+/* Where the data node listens; 0: nobody knows. What it has told counts: the configuration may have
+ * been changed since it began. */
+uint16_t mgmd_node_port(const struct mgmd *mgmd, uint32_t node);
 /* A data node is linked, and has not answered for seconds: what it said last is not so any more.
  * Requests are counted, not time, so that a server that has hung itself does not blame others. */
 bool mgmd_node_hangs(const struct mgmd *mgmd, uint32_t node);

@@ -21,6 +21,7 @@
 #define BACKGROUND_MS      20u /* Between rounds of the background thread. */
 #define BACKGROUND_FAST_MS 2u  /* The same while links are missing. */
 #define PORT_ASK_MS        50u
+#define PORT_FIXED_MS      1000u
 
 static void init_locks(struct ndb_cluster_connection *connection)
 {
@@ -204,26 +205,33 @@ static void find_cluster(struct ndb_cluster_connection *connection)
     config_free(config);
 }
 
-/* Data nodes choose their ports; management servers know them. Returns whether a link is missing.
- */
-static bool find_ports(struct ndb_cluster_connection *connection, uint64_t *ask_ms)
+/* When management servers are asked next: of ports that nodes choose, and of configured ones. */
+struct port_asks {
+    uint64_t chosen_ms, fixed_ms;
+};
+
+/* Data nodes choose their ports; management servers know them, also where a node still listens
+ * whose configured port has been changed since it began. Returns whether a link is missing. */
+static bool find_ports(struct ndb_cluster_connection *connection, struct port_asks *asks)
 {
     bool missing = false;
     uint64_t now = now_ms();
     struct config_section *node = config_next_node(connection->config, 0, CONFIG_NDBD);
-    if (now >= *ask_ms && io_foreign(connection)) find_cluster(connection);
+    if (now >= asks->chosen_ms && io_foreign(connection)) find_cluster(connection);
     for (; node != NULL;
          node = config_next_node(connection->config, config_section_node(node), CONFIG_NDBD)) {
         uint32_t id = config_section_node(node);
-        if (!io_linked(connection->io, id)) missing = true;
-        if (!io_needs_port(connection, id) || now < *ask_ms) continue;
+        if (io_linked(connection->io, id)) continue;
+        missing = true;
+        if (now < (io_port_is_fixed(connection, id) ? asks->fixed_ms : asks->chosen_ms)) continue;
         if (!ndb_mgm_is_connected(connection->mgm) && ndb_mgm_connect(connection->mgm, 0, 0) != 0)
             break;
         int port = ndb_mgm_get_connection_port(connection->mgm, id, 0);
         if (port <= 0) continue;
         io_set_port(connection, id, (uint32_t)port);
     }
-    if (now >= *ask_ms) *ask_ms = now + PORT_ASK_MS;
+    if (now >= asks->chosen_ms) asks->chosen_ms = now + PORT_ASK_MS;
+    if (now >= asks->fixed_ms) asks->fixed_ms = now + PORT_FIXED_MS;
     return missing;
 }
 
@@ -238,11 +246,11 @@ static bool is_stopped(struct ndb_cluster_connection *connection)
 static void *background(void *context)
 {
     struct ndb_cluster_connection *connection = context;
-    uint64_t ask_ms = 0;
+    struct port_asks asks = {.fixed_ms = now_ms() + PORT_FIXED_MS};
     bool missing = true;
     while (!is_stopped(connection)) {
         connection_serve(connection, missing ? BACKGROUND_FAST_MS : BACKGROUND_MS);
-        missing = find_ports(connection, &ask_ms);
+        missing = find_ports(connection, &asks);
         if (!connection_try_poll(connection, NULL, false)) continue;
         connection_round(connection, 0);
         connection_end_poll(connection);

@@ -223,10 +223,9 @@ void io_destroy(struct ndb_cluster_connection *connection)
     free(io);
 }
 
-bool io_needs_port(struct ndb_cluster_connection *connection, uint32_t node)
+bool io_port_is_fixed(const struct ndb_cluster_connection *connection, uint32_t node)
 {
-    struct connection_io *io = connection->io;
-    return !io->fixed_port[node] && !io->linked[node];
+    return connection->io->fixed_port[node];
 }
 
 void io_wake(struct connection_io *io)

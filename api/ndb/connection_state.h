@@ -192,7 +192,8 @@ bool io_linked(struct connection_io *io, uint32_t node);
 int io_create(struct ndb_cluster_connection *connection, uint64_t cluster_id, uint64_t incarnation);
 void io_destroy(struct ndb_cluster_connection *connection);
 void io_set_port(struct ndb_cluster_connection *connection, uint32_t node, uint32_t port);
-bool io_needs_port(struct ndb_cluster_connection *connection, uint32_t node);
+/* Does the configuration say where the node listens? */
+bool io_port_is_fixed(const struct ndb_cluster_connection *connection, uint32_t node);
 /* Has a data node refused this connection since the last call, which has never met one that was
  * ready, for its cluster? */
 bool io_foreign(struct ndb_cluster_connection *connection);

@@ -1,0 +1,76 @@
+#!/bin/bash
+# changed_port.sh -- ServerPort is changed in config.ini while data nodes run: until they are restarted all together everybody
+# finds them where they listen.
+# SPDX-License-Identifier: GPL-2.0-only
+source "$(dirname "$0")/cluster.sh"
+
+# change PORT PORT: the ports of nodes 1 and 2; the management server is restarted with them.
+change() {
+    sed -i '/^ServerPort=/d' "$BOX/config.ini"
+    sed -i "s/^NodeId=1\$/&\nServerPort=$1/; s/^NodeId=2\$/&\nServerPort=$2/" "$BOX/config.ini"
+    kill "$MGM_PID"
+    ended "$MGM_PID" || fail "the management server ends with exit code $?"
+    start_mgm
+    wait_mgm || die "the management server does not start"
+}
+
+two_nodes_are_there() {
+    for _ in $(seq 900); do
+        run "$BIN/ndb_mgm" -e SHOW >"$BOX/out" 2>&1
+        [ "$(grep -cE '^id=[12].*@127\.0\.0\.1 .*Nodegroup: 0' "$BOX/out")" = 2 ] && return
+        sleep 0.1
+    done
+    fail "the data nodes are not seen: $(cat "$BOX/out")"
+}
+
+everybody_finds_them() {
+    two_nodes_are_there
+    want 0 "$BIN/ndb_select_count" -d test kept
+    want_text out '^3 records'
+}
+
+start_daemons() {
+    start_mgm --initial
+    start_daemon 1
+    start_daemon 2
+    want 0 "$BIN/ndb_waiter" --timeout=100
+}
+
+write_config 2 2 # Any ports.
+start_daemons
+want 0 "$BIN/ndb_create_table" -e 'CREATE TABLE test.kept (id INT NOT NULL PRIMARY KEY)'
+printf '1\n2\n3\n' >"$BOX/kept.csv"
+want 0 "$BIN/ndb_import" test "$BOX/kept.csv"
+
+say "from any port to one that is given"
+first=$(free_port)
+second=$(free_port)
+[ "$first" != "$second" ] || second=$((first + 1))
+change "$first" "$second"
+everybody_finds_them
+want 255 "$BIN/ndb_mgm" -e 'ROLLING RESTART'
+want_text out 'ServerPort'
+everybody_finds_them
+want 0 "$BIN/ndb_mgm" -e 'ALL RESTART'
+want 0 "$BIN/ndb_waiter" --timeout=100
+everybody_finds_them
+wait_text mgm/ndb_49_cluster.log "Node 1 listens on port $first,"
+wait_text mgm/ndb_49_cluster.log "Node 2 listens on port $second,"
+
+say "from given ports to others, and the management server is killed before they are used"
+third=$(free_port)
+fourth=$(free_port)
+[ "$third" != "$fourth" ] || fourth=$((third + 1))
+change "$third" "$fourth"
+everybody_finds_them
+kill -9 "$MGM_PID"
+ended "$MGM_PID"
+start_mgm
+wait_mgm || die "the management server does not start"
+everybody_finds_them
+want 0 "$BIN/ndb_mgm" -e 'ALL RESTART'
+want 0 "$BIN/ndb_waiter" --timeout=100
+everybody_finds_them
+wait_text mgm/ndb_49_cluster.log "Node 2 listens on port $fourth,"
+want 0 "$BIN/ndb_mgm" -e SHUTDOWN
+ended "$MGM_PID" || fail "the management server ends with exit code $?"
