@@ -172,8 +172,8 @@ write_programs() {
 # the machine, the port may be that of another cluster by now.
 is_there() {
     NDB_CONNECTSTRING=\$(cat "$BOX/connectstring" 2>/dev/null) && pid=\$(cat "${PID_FILES[0]}" 2>/dev/null) || return 1
-    program=\$(tr '\\0' '\\n' 2>/dev/null <"/proc/\$pid/cmdline" | head -n 1)
-    [ "\$program" = "$BIN/ndb_mgmd" ]
+    words=\$(tr '\\0' '\\n' 2>/dev/null <"/proc/\$pid/cmdline")
+    case \$words in "$BIN/ndb_mgmd"*"--config-dir=$BOX/mgm"*) ;; *) false ;; esac
 }
 if ! is_there; then
     echo "The cluster of the sandbox does not run: ./sandbox.sh start" >&2
@@ -409,7 +409,9 @@ end_lost_servers() {
     for pid in $(lost_servers); do
         echo "pid $pid is a management server whose files are gone: ending it"
         kill "$pid" 2>/dev/null || true
-        wait_for_end "$pid" 60
+        for _ in $(seq 600); do works "$pid" || break; sleep 0.1; done
+        kill -KILL "$pid" 2>/dev/null || true # It hangs.
+        wait_for_end "$pid" 10
     done
 }
 

@@ -1,6 +1,5 @@
 /* mgm_connect.c -- the management client's socket: connect, send, receive, each with a deadline. */
 /* SPDX-License-Identifier: MIT */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -58,7 +57,7 @@ bool mgm_is_line(ndb_mgm_handle_t *handle, const char *what, const char *text)
 {
     const char *at = text;
 
-    while (at != NULL && *at != '\0' && iscntrl((unsigned char)*at) == 0)
+    while (at != NULL && *at != '\0' && ((unsigned char)*at >= ' ' || *at == '\t'))
         at++;
     if (at != NULL && *at == '\0') return true;
     (void)mgm_fail(handle, NDB_MGM_USAGE_ERROR,

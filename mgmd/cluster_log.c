@@ -283,12 +283,18 @@ static bool is_moved(const struct log_file *file)
     return ours.st_dev != named.st_dev || ours.st_ino != named.st_ino;
 }
 
-/* The log goes on in the file that has the name now, and makes it where there is none. */
+/* The log goes on in the file that has the name now, and makes it where there is none; in the old
+ * one where that cannot be. */
 static void reopen(struct log_file *file)
 {
-    close_file(file);
+    struct log_file old = *file;
+
+    if (open_file(file) != 0) {
+        *file = old;
+        return;
+    }
+    close_file(&old);
     file->cut = false;
-    (void)open_file(file);
 }
 
 /* Makes room for new lines under the file's name. */
@@ -312,7 +318,7 @@ static bool write_file(struct log_file *file, const char *line, size_t length)
 {
     if (file->console) return write_stream(file, STDOUT_FILENO, line, length);
     if (file->fd < 0 && open_file(file) != 0) return false;
-    if (is_full(file, length) && is_moved(file)) reopen(file);
+    if (file->regular && is_moved(file)) reopen(file);
     if (is_full(file, length)) rotate(file);
     if (file->fd < 0) return false; /* The next line tries again. */
     if (!put_line(file, file->fd, line, length)) return false;

@@ -7,7 +7,7 @@
 #include "ndbmtd/process.h"
 
 /*
- * A data node without ServerPort listens on any free port and says so to the management server.
+ * A data node listens on its ServerPort, or on any free port, and says so to the management server.
  * Those that connect to it ask there. A restarted node has another port, so asking never ends; it
  * becomes slow when all ports are known, and fast again for a while when a node is lost.
  */

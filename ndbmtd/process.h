@@ -103,8 +103,9 @@ _Noreturn void process_fail(struct process *process, const struct node_failure *
  */
 void process_catch_faults(struct process *process);
 /*
- * Tells service manager and cluster log that the node has ended with `exit_code`, by the operating system's signal
- * `number` (0 none). Best effort, bounded by seconds: the management server may be gone.
+ * Tells service manager and cluster log that the node has ended with `exit_code`, by the operating
+ * system's signal `number` (0 none). Best effort, bounded by seconds: the management server may be
+ * gone.
  */
 void process_report_failure(struct process *process, uint32_t restart_flags, uint32_t number,
                             uint32_t exit_code);

@@ -256,7 +256,13 @@ static bool is_written_to(const struct process *process, uint32_t no)
 static struct sockets *sockets_create(const struct process *process, uint32_t no)
 {
     struct sockets *sockets = calloc(1, sizeof *sockets);
-    if (sockets == NULL || transporter_loop_init(&sockets->loop) != 0) goto out;
+    if (sockets == NULL) goto out;
+    int error = transporter_loop_init(&sockets->loop);
+    if (error != 0) {
+        process_log((struct process *)(uintptr_t)process, LOG_LEVEL_ERROR, "%s",
+                    uv_strerror(error));
+        goto out;
+    }
     if (uv_async_init(&sockets->loop, &sockets->wake, on_wake) != 0) goto out;
     uv_timer_init(&sockets->loop, &sockets->sleep_timer);
     if (is_written_to(process, no)) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define USAGE_STATUS 2
 
@@ -31,7 +32,7 @@ static bool is_listed(const char *list, const char *word, size_t length)
 {
     for (;;) {
         size_t size = strcspn(list, ",");
-        if (size == length && strncmp(list, word, length) == 0) return true;
+        if (size == length && strncasecmp(list, word, length) == 0) return true;
         if (list[size] == '\0') return false;
         list += size + 1;
     }

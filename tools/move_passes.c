@@ -4,6 +4,7 @@
 
 #include "tools/move_passes.h"
 #include "tools/tool_durable.h"
+#include "tools/tool_progress.h"
 
 /* One scan of the source, and its moves are on disk. 1: it has met no row, and the cluster was not
  * lost meanwhile; 0: there may be more; -1: printed. */
@@ -17,6 +18,7 @@ static int whole_pass(struct move_passes *passes)
     bool whole = result == 1;
     if (whole) result = tool_durable(passes->tool, &passes->epoch, &error);
     bool lost = lives != ndb_connection_lives(passes->tool->connection);
+    if (lost) tool_progress_end();
     if (lost && result >= 0)
         (void)fprintf(stderr,
                       "All data nodes were lost meanwhile: rows that came back into %s are "
@@ -33,6 +35,7 @@ bool move_passes_run(struct move_passes *passes)
 
     while (result == 0 && passes->busy < MOVE_PASSES_MAX)
         result = whole_pass(passes);
+    tool_progress_end();
     if (result == 0)
         (void)fprintf(
             stderr,

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "tools/tool_common.h"
+#include "tools/tool_progress.h"
 
 #define QUIET_MS 1000u /* What takes no longer is not told. */
 
@@ -59,6 +60,7 @@ static void tell(struct move_pauses *pauses, const ndb_error_t *error, uint64_t 
     uint64_t from_ms = pauses->told == 0 ? pauses->since_ms : pauses->told_ms;
 
     if (until_ms - from_ms <= QUIET_MS || pauses->told == error->code) return;
+    tool_progress_end();
     (void)fprintf(stderr, "ndb_move_data: waits, and tries again: %d: %s\n", error->code,
                   error->text);
     pauses->told = error->code;
@@ -76,6 +78,7 @@ bool move_pause(struct move_pauses *pauses, const ndb_error_t *error, uint32_t *
     }
     (*tries)++;
     if (pauses->since_ms == 0) pauses->since_ms = now_ms();
+    if (pauses->verbose) tool_progress_end();
     if (pauses->verbose)
         (void)fprintf(stderr, "Try %u has failed, the next one follows in %" PRIu64 " ms: %d: %s\n",
                       *tries, delay_ms, error->code, error->text);

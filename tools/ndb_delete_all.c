@@ -64,7 +64,6 @@ struct work {
     bool failed;       /* Some batch met an error that is not temporary. */
     ndb_error_t error; /* The last temporary one, or the first other. */
     uint32_t waiting;  /* Batches on their way. */
-    struct tool_progress progress;
 };
 
 struct batch {
@@ -96,8 +95,7 @@ static void count_batch(struct batch *batch)
             note_error(batch->work, error);
         }
     }
-    tool_progress_tell(&batch->work->progress, "ndb_delete_all", batch->work->deleted,
-                       "rows deleted");
+    tool_progress_tell("ndb_delete_all", batch->work->deleted, "rows deleted");
 }
 
 static void batch_done(int result, struct ndb_transaction *transaction, void *context)
@@ -268,7 +266,7 @@ static int delete_rows(struct settings *settings, struct ndb_table *table, uint6
         work.again = false;
         delete_pass(settings, &work);
     } while (work.again && !work.failed && tool_try_again(&work.error, &tries));
-    tool_progress_end(&work.progress);
+    tool_progress_end();
     *deleted = work.deleted;
     settings->epoch = tool_newer_epoch(settings->epoch, work.epoch);
     if (work.again) {

@@ -116,7 +116,6 @@ struct move {
     uint32_t lives;          /* ndb_connection_lives() when they were raised. */
     struct move_pauses pauses;
     struct move_passes passes;
-    struct tool_progress progress;
 };
 
 static void out_of_memory(void)
@@ -397,7 +396,7 @@ static enum outcome move_batch(struct move *move, struct ndb_transaction *transa
     if (ndb_execute(transaction, NDB_COMMIT, 0) != 0)
         return note_error(move, transaction, inserts, error) ? TRY_AGAIN : GIVE_UP;
     move->passes.moved += move->count;
-    tool_progress_tell(&move->progress, "ndb_move_data", move->passes.moved, "rows moved");
+    tool_progress_tell("ndb_move_data", move->passes.moved, "rows moved");
     if (move->count > 0) move->passes.epoch = ndb_transaction_epoch(transaction);
     return MOVED;
 }
@@ -572,7 +571,7 @@ static int move_data(void *context, int argc, char **argv)
     good = good && match_columns(&move);
     if (good) {
         good = raise_numbers(&move) && move_rows(&move);
-        tool_progress_end(&move.progress);
+        tool_progress_end();
         print_result(settings, &move.passes);
     }
     free_room(&move);

@@ -1,6 +1,7 @@
 /* tool_common.c -- what all client tools share: options, connecting, error lines, exit codes. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "tools/tool_common.h"
+#include "tools/tool_progress.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -156,6 +157,7 @@ void tool_print_error(const ndb_error_t *error)
 {
     bool detail = error->detail != NULL && error->detail[0] != '\0';
 
+    tool_progress_end();
     (void)fflush(stdout);
     (void)fprintf(stderr, "%d: %s%s%s\n", error->code, error->text, detail ? ": " : "",
                   detail ? error->detail : "");

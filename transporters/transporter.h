@@ -152,7 +152,8 @@ void transporter_stop(struct transporter *t);
 bool transporter_stopped(const struct transporter *t);
 
 /* As uv_loop_init(), for a loop that a transporter is to run on: 0, or a negative libuv error also
- * when the process has no descriptors left, where that would end it. Any thread. */
+ * when the process has no descriptors left for its first one, where that would end it. Any thread.
+ */
 int transporter_loop_init(uv_loop_t *loop);
 
 /* Frees it. Only before any use of the loop or once transporter_stopped() is true. */

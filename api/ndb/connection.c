@@ -22,6 +22,7 @@
 #define BACKGROUND_FAST_MS 2u  /* The same while links are missing. */
 #define PORT_ASK_MS        50u
 #define PORT_FIXED_MS      1000u
+#define PORT_CALL_MS       500u /* Heartbeats are sent by the same thread. */
 
 static void init_locks(struct ndb_cluster_connection *connection)
 {
@@ -205,6 +206,18 @@ static void find_cluster(struct ndb_cluster_connection *connection)
     config_free(config);
 }
 
+/* The port of a data node, 0: not known. -1: no management server has answered in time. */
+static int ask_port(struct ndb_cluster_connection *connection, uint32_t node)
+{
+    ndb_mgm_set_timeout(connection->mgm, PORT_CALL_MS);
+    bool connected =
+        ndb_mgm_is_connected(connection->mgm) != 0 || ndb_mgm_connect(connection->mgm, 0, 0) == 0;
+    int port = connected ? ndb_mgm_get_connection_port(connection->mgm, node, 0) : -1;
+    if (port < 0 && connected && ndb_mgm_is_connected(connection->mgm) != 0) port = 0;
+    ndb_mgm_set_timeout(connection->mgm, MGM_CALL_MS);
+    return port;
+}
+
 /* When management servers are asked next: of ports that nodes choose, and of configured ones. */
 struct port_asks {
     uint64_t chosen_ms, fixed_ms;
@@ -215,6 +228,7 @@ struct port_asks {
 static bool find_ports(struct ndb_cluster_connection *connection, struct port_asks *asks)
 {
     bool missing = false;
+    bool answered = true;
     uint64_t now = now_ms();
     struct config_section *node = config_next_node(connection->config, 0, CONFIG_NDBD);
     if (now >= asks->chosen_ms && io_foreign(connection)) find_cluster(connection);
@@ -224,14 +238,14 @@ static bool find_ports(struct ndb_cluster_connection *connection, struct port_as
         if (io_linked(connection->io, id)) continue;
         missing = true;
         if (now < (io_port_is_fixed(connection, id) ? asks->fixed_ms : asks->chosen_ms)) continue;
-        if (!ndb_mgm_is_connected(connection->mgm) && ndb_mgm_connect(connection->mgm, 0, 0) != 0)
-            break;
-        int port = ndb_mgm_get_connection_port(connection->mgm, id, 0);
-        if (port <= 0) continue;
-        io_set_port(connection, id, (uint32_t)port);
+        int port = ask_port(connection, id);
+        answered = port >= 0;
+        if (!answered) break;
+        if (port > 0) io_set_port(connection, id, (uint32_t)port);
     }
-    if (now >= asks->chosen_ms) asks->chosen_ms = now + PORT_ASK_MS;
-    if (now >= asks->fixed_ms) asks->fixed_ms = now + PORT_FIXED_MS;
+    uint64_t asked = now_ms(); /* Whoever does not answer is asked seldom: links are served here. */
+    if (now >= asks->chosen_ms) asks->chosen_ms = asked + (answered ? PORT_ASK_MS : PORT_FIXED_MS);
+    if (now >= asks->fixed_ms) asks->fixed_ms = asked + PORT_FIXED_MS;
     return missing;
 }
 

@@ -164,9 +164,10 @@ static int serve(bool *left)
     return result == 0 ? 0 : 1;
 }
 
-static void init_loop(void)
+static int init_loop(void)
 {
-    uv_loop_init(&server.loop);
+    int error = uv_loop_init(&server.loop);
+    if (error != 0) return error;
     uv_async_init(&server.loop, &server.wake, on_wake);
     uv_timer_init(&server.loop, &server.clock);
     uv_signal_init(&server.loop, &server.term);
@@ -174,6 +175,7 @@ static void init_loop(void)
     uv_timer_start(&server.clock, on_clock, CLOCK_MS, CLOCK_MS);
     uv_signal_start(&server.term, on_signal, SIGTERM);
     uv_signal_start(&server.interrupt, on_signal, SIGINT);
+    return 0;
 }
 
 /* Rows outlive the process, and other servers have them, too: a number of a copy must not be that
@@ -233,7 +235,11 @@ int main(int argc, char **argv)
     }
     program_serves();
     if (prepare() != 0 || mc_reload_first(&server) != 0) return 1;
-    init_loop();
+    int error = init_loop();
+    if (error != 0) {
+        fprintf(stderr, "ndb_memcached: %s\n", uv_strerror(error));
+        return 1;
+    }
     bool left;
     result = serve(&left);
     if (server.options.pid_file != NULL) unlink(server.options.pid_file);

@@ -81,6 +81,18 @@ static const struct addrinfo *choose_address(const struct addrinfo *list, uint32
     return list;
 }
 
+static void tell_unresolved(struct peer *peer, int status)
+{
+    const struct transporter_options *options = &peer->t->options;
+    char text[LINK_REASON_SIZE];
+
+    snprintf(text, sizeof text, "the host name of node %u cannot be resolved: %s",
+             peer->config.node, uv_strerror(status));
+    transporter_log(peer->t, 3, &peer->fold, text);
+    if (options->calls->refused != NULL)
+        options->calls->refused(options->context, peer->config.node, LINK_ACCEPTED, 0, text);
+}
+
 static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *list)
 {
     struct peer *peer = request->data;
@@ -98,10 +110,7 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
             }
             connect_to(peer, (const struct sockaddr *)&address);
         } else {
-            char text[LINK_REASON_SIZE];
-            snprintf(text, sizeof text, "the host name of node %u cannot be resolved: %s",
-                     peer->config.node, uv_strerror(status));
-            transporter_log(peer->t, 3, &peer->fold, text);
+            tell_unresolved(peer, status);
             connect_again_later(peer, false);
         }
     }

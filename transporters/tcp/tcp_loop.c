@@ -1,15 +1,16 @@
 /* tcp_loop.c -- a libuv loop, or the reason why there is none. */
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include "transporters/transporter.h"
 
-/* What the first loop of a process opens (libuv 1.44: epoll, an eventfd, three pipes), and a bit. */
-#define DESCRIPTORS 10
+/* What the first loop of a process opens (libuv 1.44: epoll, an eventfd, two pipes). */
+#define DESCRIPTORS 6
 
-/* libuv calls abort() when it finds no descriptors for the pipe of its signals: so they are looked
- * for before. */
+/* libuv calls abort() when it finds no descriptors for the pipe that all loops share: so they are
+ * looked for before the first one. Another thread may still be quicker. */
 static int look_for_descriptors(void)
 {
     int found[DESCRIPTORS];
@@ -28,7 +29,10 @@ static int look_for_descriptors(void)
 
 int transporter_loop_init(uv_loop_t *loop)
 {
-    int error = look_for_descriptors();
+    static _Atomic bool once;
+    int error = once ? 0 : look_for_descriptors();
 
-    return error != 0 ? error : uv_loop_init(loop);
+    if (error == 0) error = uv_loop_init(loop);
+    if (error == 0) once = true;
+    return error;
 }

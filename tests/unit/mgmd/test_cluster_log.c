@@ -172,6 +172,21 @@ static void moved_files_are_made_anew(void **state)
     assert_non_null(strstr(text_of(place->path), " -- line 2\n"));
 }
 
+/* Long before it is full, too: as by logrotate. */
+static void a_moved_file_has_no_later_line(void **state)
+{
+    struct place *place = *state;
+    struct cluster_log *log = open_log(place);
+
+    write_lines(log, 3);
+    assert_int_equal(rename(place->path, path_of(place, ".away")), 0);
+    write_lines(log, 2);
+    cluster_log_close(log);
+    assert_int_equal(count_of(text_of(path_of(place, ".away")), " -- line "), 3);
+    assert_int_equal(count_of(text_of(place->path), " -- line "), 2);
+    assert_int_equal(unlink(path_of(place, ".away")), 0);
+}
+
 /* The name of the former file is taken by what cannot be replaced. */
 static void a_file_that_cannot_be_renamed_grows_and_says_so(void **state)
 {
@@ -589,6 +604,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(lost_lines_are_told, setup, teardown),
         cmocka_unit_test_setup_teardown(full_files_are_turned_over, setup, teardown),
         cmocka_unit_test_setup_teardown(moved_files_are_made_anew, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_moved_file_has_no_later_line, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_that_cannot_be_renamed_grows_and_says_so, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(files_that_cannot_be_opened_push_none_out, setup, teardown),
