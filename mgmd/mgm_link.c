@@ -24,6 +24,8 @@ static void link_up(void *context, uint32_t peer, uint32_t role, uint32_t epoch)
     (void)role;
     if (peer > CONFIG_NODES_MAX) return;
     link->epoch[peer] = epoch;
+    /* It listens there, whatever the configuration says while it runs. */
+    link->mgmd->nodes[peer].port = mgmd_node_port(link->mgmd, peer);
     mgmd_node_link_up(link->mgmd, peer);
 }
 

@@ -310,7 +310,8 @@ static int join_servers(struct mgmd *mgmd, const struct cluster_config *file,
             return refuse_start(
                 mgmd,
                 "%s is another configuration than generation %u of management server %u, which "
-                "runs (%s). Start with its file; to change it, run ndb_mgmd --reload at node %u",
+                "runs (%s). Start with its file first; then it can be changed, by ndb_mgmd "
+                "--reload at node %u while all management servers run",
                 mgmd->options.config_file, config_generation(theirs), from, what,
                 config_section_node(config_next_node(theirs, 0, CONFIG_MGMD)));
     } else if (config_generation(theirs) == config_generation(cached) &&

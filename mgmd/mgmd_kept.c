@@ -234,19 +234,41 @@ uint8_t *mgmd_config_encode(const struct mgmd *mgmd, uint32_t from_node, size_t 
     return bytes;
 }
 
+/* What the node runs with; NULL: it is not kept, or what is kept under its number is another one. */
+static struct cluster_config *running_config(const struct mgmd *mgmd, const struct mgmd_node *node)
+{
+    char why[128];
+    struct cluster_config *old = mgmd_kept_load(mgmd, node->generation, why, sizeof(why));
+
+    if (old == NULL || node->digest == 0 || config_content_digest(old) == node->digest) return old;
+    config_free(old);
+    return NULL;
+}
+
 bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool whole, bool initial,
                       char *why, size_t size)
 {
+    uint32_t digest = config_content_digest(mgmd->config);
     bool fits = true;
 
     for (uint32_t id = node_mask_next(nodes, 0); id != 0 && fits; id = node_mask_next(nodes, id)) {
-        uint32_t generation = mgmd->nodes[id].generation;
+        const struct mgmd_node *node = &mgmd->nodes[id];
+        bool known = node->digest != 0; /* Data nodes of an older version do not say it. */
         char what[300] = "";
-        if (!mgmd->nodes[id].linked || generation == 0 ||
-            generation == config_generation(mgmd->config))
+        if (!node->linked || node->generation == 0 || (known && node->digest == digest) ||
+            (!known && node->generation == config_generation(mgmd->config)))
             continue;
-        struct cluster_config *old = mgmd_kept_load(mgmd, generation, what, sizeof(what));
-        if (old == NULL) continue; /* Then the others refuse it if it does not fit. */
+        struct cluster_config *old = running_config(mgmd, node);
+        if (old == NULL && (whole || !known)) continue; /* The others refuse what does not fit. */
+        if (old == NULL) {
+            (void)snprintf(why, size,
+                           "Node %u runs with generation %u of a configuration that is not kept "
+                           "here, and differs from this one: whether it could come back alone is "
+                           "not known. Restart all data nodes together (ALL RESTART), or start the "
+                           "management server with the file that they run with",
+                           id, node->generation);
+            return false;
+        }
         const char *needs = config_restart_needed(old, mgmd->config, id, what, sizeof(what));
         config_free(old);
         fits = false;

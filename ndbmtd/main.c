@@ -168,7 +168,10 @@ int main(int argc, char **argv)
     program_takes_no_hangup(false);
 
     if (!options.again.angel) {
-        if (look_first(&process, &options) != 0) return 1;
+        if (look_first(&process, &options) != 0) {
+            service_notify("STATUS=The data node could not begin: its log says why");
+            return 1;
+        }
     } else if (options.daemon) {
         (void)process_open_log(
             &process); /* Without a log its words come to the same file by stderr. */

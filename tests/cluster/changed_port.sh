@@ -72,5 +72,24 @@ want 0 "$BIN/ndb_mgm" -e 'ALL RESTART'
 want 0 "$BIN/ndb_waiter" --timeout=100
 everybody_finds_them
 wait_text mgm/ndb_49_cluster.log "Node 2 listens on port $fourth,"
+
+say "its directory is lost, too: a restart in turn, which could not be taken back, is refused"
+fifth=$(free_port)
+sixth=$(free_port)
+[ "$fifth" != "$sixth" ] || sixth=$((fifth + 1))
+sed -i '/^ServerPort=/d' "$BOX/config.ini"
+sed -i "s/^NodeId=1\$/&\nServerPort=$fifth/; s/^NodeId=2\$/&\nServerPort=$sixth/" "$BOX/config.ini"
+kill -9 "$MGM_PID"
+ended "$MGM_PID"
+rm -f "$BOX"/mgm/ndb_49_config.bin.*
+start_mgm
+wait_mgm || die "the management server does not start"
+two_nodes_are_there
+want 255 "$BIN/ndb_mgm" -e 'ROLLING RESTART'
+want_text out 'Node [12] runs with generation [0-9]+ of a configuration that is not kept here'
+everybody_finds_them
+want 0 "$BIN/ndb_mgm" -e 'ALL RESTART'
+want 0 "$BIN/ndb_waiter" --timeout=100
+everybody_finds_them
 want 0 "$BIN/ndb_mgm" -e SHUTDOWN
 ended "$MGM_PID" || fail "the management server ends with exit code $?"
