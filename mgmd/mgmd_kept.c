@@ -234,15 +234,27 @@ uint8_t *mgmd_config_encode(const struct mgmd *mgmd, uint32_t from_node, size_t 
     return bytes;
 }
 
-/* What the node runs with; NULL: it is not kept, or what is kept under its number is another one. */
+/* One of another version has other parameters in its digest, or none: its generation counts. */
+static bool says_digest(const struct mgmd_node *node)
+{
+    return node->digest != 0 && node->version == MGMD_VERSION;
+}
+
+/* What the node runs with; NULL: it is not kept. It may be under another number, as a server gives
+ * one to what it has without a kept one. */
 static struct cluster_config *running_config(const struct mgmd *mgmd, const struct mgmd_node *node)
 {
     char why[128];
     struct cluster_config *old = mgmd_kept_load(mgmd, node->generation, why, sizeof(why));
 
-    if (old == NULL || node->digest == 0 || config_content_digest(old) == node->digest) return old;
-    config_free(old);
-    return NULL;
+    if (!says_digest(node)) return old;
+    for (uint32_t at = UINT32_MAX;;) {
+        if (old != NULL && config_content_digest(old) == node->digest) return old;
+        config_free(old);
+        at = mgmd_kept_newest(mgmd, at);
+        if (at == 0) return NULL;
+        old = mgmd_kept_load(mgmd, at, why, sizeof(why));
+    }
 }
 
 bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool whole, bool initial,
@@ -253,7 +265,7 @@ bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool who
 
     for (uint32_t id = node_mask_next(nodes, 0); id != 0 && fits; id = node_mask_next(nodes, id)) {
         const struct mgmd_node *node = &mgmd->nodes[id];
-        bool known = node->digest != 0; /* Data nodes of an older version do not say it. */
+        bool known = says_digest(node);
         char what[300] = "";
         if (!node->linked || node->generation == 0 || (known && node->digest == digest) ||
             (!known && node->generation == config_generation(mgmd->config)))
@@ -264,8 +276,9 @@ bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool who
             (void)snprintf(why, size,
                            "Node %u runs with generation %u of a configuration that is not kept "
                            "here, and differs from this one: whether it could come back alone is "
-                           "not known. Restart all data nodes together (ALL RESTART), or start the "
-                           "management server with the file that they run with",
+                           "not known. Order it at a management server that has that one, restart "
+                           "all data nodes together (ALL RESTART), or start this server with the "
+                           "file that they run with",
                            id, node->generation);
             return false;
         }

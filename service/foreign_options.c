@@ -27,12 +27,14 @@ static const struct foreign_option foreign_options[] = {
 };
 #undef FOREIGN
 
+typedef int compare_words(const char *a, const char *b, size_t length);
+
 /* Is it one of the comma separated words? */
-static bool is_listed(const char *list, const char *word, size_t length)
+static bool is_listed(const char *list, const char *word, size_t length, compare_words *compare)
 {
     for (;;) {
         size_t size = strcspn(list, ",");
-        if (size == length && strncasecmp(list, word, length) == 0) return true;
+        if (size == length && compare(list, word, length) == 0) return true;
         if (list[size] == '\0') return false;
         list += size + 1;
     }
@@ -46,7 +48,7 @@ static const struct foreign_option *find(const char *program, const char *argume
     for (size_t i = 0; i < sizeof(foreign_options) / sizeof(foreign_options[0]); i++) {
         const struct foreign_option *option = &foreign_options[i];
         if (option->program[0] != '\0' && strcmp(option->program, program) != 0) continue;
-        if (is_listed(option->names, argument, length)) return option;
+        if (is_listed(option->names, argument, length, strncmp)) return option; /* -V is no -v. */
     }
     return NULL;
 }
@@ -63,7 +65,9 @@ static void judge(const char *program, const char *argument, const struct foreig
 {
     const char *given = value == NULL ? "" : value;
 
-    if (option->harmless != NULL && is_listed(option->harmless, given, strlen(given))) return;
+    if (option->harmless != NULL &&
+        is_listed(option->harmless, given, strlen(given), strncasecmp)) /* TRUE is true. */
+        return;
     if (option->verdict == REFUSED) fail(program, argument, option->reason);
     (void)fprintf(stderr, "%s: warning: %.*s has no effect: %s\n", program,
                   (int)strcspn(argument, "="), argument, option->reason);

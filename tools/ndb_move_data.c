@@ -251,6 +251,7 @@ static void print_row_name(const struct move *move, const uint8_t *row)
 {
     const char *between = "";
 
+    tool_progress_end();
     (void)fprintf(stderr, "%s (", move->settings->source);
     for (uint32_t i = 0; i < move->source.info.columns; i++) {
         const void *value;

@@ -84,6 +84,7 @@ done < <(sed -nE 's/^FOREIGN\("([^"]*)", "([^"]*)", ([A-Z]+), .*, (PASSED|REFUSE
 wrong 0 '^Usage: ndb_mgmd' ndb_mgmd --config-cache=TRUE --help
 wrong 0 '^ndb_mgm: warning: -v has no effect.*Usage: ndb_mgm' ndb_mgm -v 2 --help
 wrong 0 '^Usage: ndb_config' ndb_config --no-defaults --help
+for program in ndb_mgm ndb_mgmd ndbmtd ndb_import ndb_desc; do wrong 0 '(^| )(ndb-)?[0-9]+\.[0-9]+\.[0-9]+' "$program" -V; done
 wrong 0 '^Usage: ndb_mgmd' ndb_mgmd --config-cache --config-cache=1 --help
 wrong 2 "ndb_config: --no-defaults: it takes no value" ndb_config --no-defaults=3
 wrong 2 "ndb_config: --defaults-file: it needs a value" ndb_config --defaults-file
