@@ -410,7 +410,7 @@ end_lost_servers() {
         echo "pid $pid is a management server whose files are gone: ending it"
         kill "$pid" 2>/dev/null || true
         for _ in $(seq 600); do works "$pid" || break; sleep 0.1; done
-        kill -KILL "$pid" 2>/dev/null || true # It hangs.
+        if works "$pid"; then kill -KILL "$pid" 2>/dev/null || true; fi # It hangs.
         wait_for_end "$pid" 10
     done
 }

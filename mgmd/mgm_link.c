@@ -24,8 +24,10 @@ static void link_up(void *context, uint32_t peer, uint32_t role, uint32_t epoch)
     (void)role;
     if (peer > CONFIG_NODES_MAX) return;
     link->epoch[peer] = epoch;
-    /* It listens there, whatever the configuration says while it runs. */
-    link->mgmd->nodes[peer].port = mgmd_node_port(link->mgmd, peer);
+    if (link->mgmd->nodes[peer].port == 0) { /* It listens there, whatever is configured later. */
+        link->mgmd->nodes[peer].port = mgmd_node_port(link->mgmd, peer);
+        mgmd_ports_store(link->mgmd);
+    }
     mgmd_node_link_up(link->mgmd, peer);
 }
 

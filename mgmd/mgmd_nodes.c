@@ -20,6 +20,7 @@ uint16_t mgmd_node_port(const struct mgmd *mgmd, uint32_t node)
     const struct config_section *section = config_node(mgmd->config, node);
 
     if (mgmd->nodes[node].port != 0) return mgmd->nodes[node].port;
+    if (section == NULL) return 0; /* It has left the configuration, and runs still. */
     return (uint16_t)config_get_u64(section, CFG_NDBD_ServerPort);
 }
 

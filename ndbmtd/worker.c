@@ -259,8 +259,8 @@ static struct sockets *sockets_create(const struct process *process, uint32_t no
     if (sockets == NULL) goto out;
     int error = transporter_loop_init(&sockets->loop);
     if (error != 0) {
-        process_log((struct process *)(uintptr_t)process, LOG_LEVEL_ERROR, "%s",
-                    uv_strerror(error));
+        process_log((struct process *)(uintptr_t)process, LOG_LEVEL_ERROR,
+                    "the network cannot be used: %s", uv_strerror(error));
         goto out;
     }
     if (uv_async_init(&sockets->loop, &sockets->wake, on_wake) != 0) goto out;

@@ -22,7 +22,7 @@
 #define BACKGROUND_FAST_MS 2u  /* The same while links are missing. */
 #define PORT_ASK_MS        50u
 #define PORT_FIXED_MS      1000u
-#define PORT_CALL_MS       500u /* Heartbeats are sent by the same thread. */
+#define PORT_CALL_MS       500u /* The same thread sends heartbeats. */
 
 static void init_locks(struct ndb_cluster_connection *connection)
 {
@@ -206,16 +206,24 @@ static void find_cluster(struct ndb_cluster_connection *connection)
     config_free(config);
 }
 
-/* The port of a data node, 0: not known. -1: no management server has answered in time. */
-static int ask_port(struct ndb_cluster_connection *connection, uint32_t node)
+/* The port of a data node, 0: not known. `linked`: others are, and hear heartbeats. -1: no management server has answered in time. */
+static int ask_port(struct ndb_cluster_connection *connection, uint32_t node, bool linked)
 {
-    ndb_mgm_set_timeout(connection->mgm, PORT_CALL_MS);
+    ndb_mgm_set_timeout(connection->mgm, linked ? PORT_CALL_MS : MGM_CALL_MS);
     bool connected =
         ndb_mgm_is_connected(connection->mgm) != 0 || ndb_mgm_connect(connection->mgm, 0, 0) == 0;
     int port = connected ? ndb_mgm_get_connection_port(connection->mgm, node, 0) : -1;
     if (port < 0 && connected && ndb_mgm_is_connected(connection->mgm) != 0) port = 0;
     ndb_mgm_set_timeout(connection->mgm, MGM_CALL_MS);
     return port;
+}
+
+static bool any_linked(struct ndb_cluster_connection *connection)
+{
+    struct config_section *node = config_next_node(connection->config, 0, CONFIG_NDBD);
+    while (node != NULL && !io_linked(connection->io, config_section_node(node)))
+        node = config_next_node(connection->config, config_section_node(node), CONFIG_NDBD);
+    return node != NULL;
 }
 
 /* When management servers are asked next: of ports that nodes choose, and of configured ones. */
@@ -229,6 +237,7 @@ static bool find_ports(struct ndb_cluster_connection *connection, struct port_as
 {
     bool missing = false;
     bool answered = true;
+    bool linked = any_linked(connection);
     uint64_t now = now_ms();
     struct config_section *node = config_next_node(connection->config, 0, CONFIG_NDBD);
     if (now >= asks->chosen_ms && io_foreign(connection)) find_cluster(connection);
@@ -238,7 +247,7 @@ static bool find_ports(struct ndb_cluster_connection *connection, struct port_as
         if (io_linked(connection->io, id)) continue;
         missing = true;
         if (now < (io_port_is_fixed(connection, id) ? asks->fixed_ms : asks->chosen_ms)) continue;
-        int port = ask_port(connection, id);
+        int port = ask_port(connection, id, linked);
         answered = port >= 0;
         if (!answered) break;
         if (port > 0) io_set_port(connection, id, (uint32_t)port);

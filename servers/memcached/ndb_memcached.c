@@ -237,7 +237,8 @@ int main(int argc, char **argv)
     if (prepare() != 0 || mc_reload_first(&server) != 0) return 1;
     int error = init_loop();
     if (error != 0) {
-        fprintf(stderr, "ndb_memcached: %s\n", uv_strerror(error));
+        mc_log("the network cannot be used: %s", uv_strerror(error));
+        if (server.options.pid_file != NULL) unlink(server.options.pid_file);
         return 1;
     }
     bool left;

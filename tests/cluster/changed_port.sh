@@ -73,6 +73,21 @@ want 0 "$BIN/ndb_waiter" --timeout=100
 everybody_finds_them
 wait_text mgm/ndb_49_cluster.log "Node 2 listens on port $fourth,"
 
+say "a server that was never told the ports takes others while it runs"
+kill "$MGM_PID"
+ended "$MGM_PID" || fail "the management server ends with exit code $?"
+rm -f "$BOX/mgm/ndb_49_ports"
+start_mgm
+wait_mgm || die "the management server does not start"
+everybody_finds_them
+sed -i "s/^ServerPort=$third\$/ServerPort=$(free_port)/; s/^ServerPort=$fourth\$/ServerPort=$(free_port)/" "$BOX/config.ini"
+exec 4<>"/dev/tcp/${CS/://}"
+printf 'reload config\n\n' >&4
+timeout 20 sed '/^$/q' <&4 >"$BOX/out"
+exec 4>&-
+want_text out 'generation: [0-9]+'
+everybody_finds_them
+
 say "its directory is lost, too: a restart in turn, which could not be taken back, is refused"
 fifth=$(free_port)
 sixth=$(free_port)

@@ -259,7 +259,8 @@ printf '[tcp]\nNodeId1=1\nNodeId2=2\nHostName1=no.such.host.invalid\n' >>"$BOX/c
 MGM_PID=$!
 PIDS+=("$MGM_PID")
 wait_mgm || die "the management server does not start: $(cat "$BOX/unknown.out")"
-run "$BIN/ndb_show_tables" --ndb-nodeid=2 >"$BOX/tool.out" 2>"$BOX/tool.err" &
+"$BIN/ndb_show_tables" --ndb-nodeid=2 >"$BOX/tool.out" 2>"$BOX/tool.err" &
 tool=$!
+PIDS+=("$tool")
 wait_text tool.err 'the host name of node 1 cannot be resolved: '
 kill "$tool"
