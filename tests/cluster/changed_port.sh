@@ -80,7 +80,10 @@ rm -f "$BOX/mgm/ndb_49_ports"
 start_mgm
 wait_mgm || die "the management server does not start"
 everybody_finds_them
-sed -i "s/^ServerPort=$third\$/ServerPort=$(free_port)/; s/^ServerPort=$fourth\$/ServerPort=$(free_port)/" "$BOX/config.ini"
+seventh=$(free_port)
+eighth=$(free_port)
+[ "$seventh" != "$eighth" ] || eighth=$((seventh + 1))
+sed -i "s/^ServerPort=$third\$/ServerPort=$seventh/; s/^ServerPort=$fourth\$/ServerPort=$eighth/" "$BOX/config.ini"
 exec 4<>"/dev/tcp/${CS/://}"
 printf 'reload config\n\n' >&4
 timeout 20 sed '/^$/q' <&4 >"$BOX/out"

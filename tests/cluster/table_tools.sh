@@ -52,7 +52,8 @@ want 1 "$BIN/ndb_delete_all" -d test awkward nothing
 want_text err '^test/nothing: 723: '
 has_rows awkward 0
 want 2 "$BIN/ndb_delete_all"
-want 2 "$BIN/ndb_delete_all" --diskscan awkward # No column of this cluster is on disk.
+want 0 "$BIN/ndb_delete_all" --diskscan awkward # No column of this cluster is on disk.
+want_text err '^ndb_delete_all: warning: --diskscan has no effect: no columns are on disk$'
 
 say "ndb_desc -p"
 load # For the fourth time, after three rounds of deletes: 35000 changes.
