@@ -4,6 +4,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 source "$(dirname "$0")/cluster.sh"
 
+two_ports() { # Free ones.
+    local one two
+    one=$(free_port)
+    two=$(free_port)
+    [ "$one" != "$two" ] || two=$((one + 1))
+    echo "$one $two"
+}
+
 # change PORT PORT: the ports of nodes 1 and 2; the management server is restarted with them.
 change() {
     sed -i '/^ServerPort=/d' "$BOX/config.ini"
@@ -43,9 +51,7 @@ printf '1\n2\n3\n' >"$BOX/kept.csv"
 want 0 "$BIN/ndb_import" test "$BOX/kept.csv"
 
 say "from any port to one that is given"
-first=$(free_port)
-second=$(free_port)
-[ "$first" != "$second" ] || second=$((first + 1))
+read -r first second < <(two_ports)
 change "$first" "$second"
 everybody_finds_them
 want 255 "$BIN/ndb_mgm" -e 'ROLLING RESTART'
@@ -58,9 +64,7 @@ wait_text mgm/ndb_49_cluster.log "Node 1 listens on port $first,"
 wait_text mgm/ndb_49_cluster.log "Node 2 listens on port $second,"
 
 say "from given ports to others, and the management server is killed before they are used"
-third=$(free_port)
-fourth=$(free_port)
-[ "$third" != "$fourth" ] || fourth=$((third + 1))
+read -r third fourth < <(two_ports)
 change "$third" "$fourth"
 everybody_finds_them
 kill -9 "$MGM_PID"
@@ -80,9 +84,7 @@ rm -f "$BOX/mgm/ndb_49_ports"
 start_mgm
 wait_mgm || die "the management server does not start"
 everybody_finds_them
-seventh=$(free_port)
-eighth=$(free_port)
-[ "$seventh" != "$eighth" ] || eighth=$((seventh + 1))
+read -r seventh eighth < <(two_ports)
 sed -i "s/^ServerPort=$third\$/ServerPort=$seventh/; s/^ServerPort=$fourth\$/ServerPort=$eighth/" "$BOX/config.ini"
 exec 4<>"/dev/tcp/${CS/://}"
 printf 'reload config\n\n' >&4
@@ -92,9 +94,7 @@ want_text out 'generation: [0-9]+'
 everybody_finds_them
 
 say "its directory is lost, too: a restart in turn, which could not be taken back, is refused"
-fifth=$(free_port)
-sixth=$(free_port)
-[ "$fifth" != "$sixth" ] || sixth=$((fifth + 1))
+read -r fifth sixth < <(two_ports)
 sed -i '/^ServerPort=/d' "$BOX/config.ini"
 sed -i "s/^NodeId=1\$/&\nServerPort=$fifth/; s/^NodeId=2\$/&\nServerPort=$sixth/" "$BOX/config.ini"
 kill -9 "$MGM_PID"
