@@ -158,16 +158,16 @@ static void forget_lost(struct api_core *core)
 static void heard(const struct api_core *core, struct api_node *peer)
 {
     uint64_t due = peer->heard_ms + peer->heartbeat_ms;
-    beat_note(&peer->late, core->now_ms, core->now_ms > due ? core->now_ms - due : 0);
+    beat_note(&peer->late, core->now_ms, core->now_ms > due ? core->now_ms - due : 0,
+              peer->heartbeat_ms);
     peer->heard_ms = core->now_ms;
 }
 
 /* How long it may be silent: longer where its answers come late. */
 static uint64_t silence_ms(const struct api_core *core, const struct api_node *peer)
 {
-    uint32_t spread = beat_spread_ms(&peer->late, core->now_ms);
     return (uint64_t)MISSED_MAX * peer->heartbeat_ms + peer->heartbeat_ms +
-           beat_patience_ms(spread, peer->heartbeat_ms);
+           beat_patience_ms(beat_figures(&peer->late, core->now_ms), peer->heartbeat_ms);
 }
 
 /* This process has not run for a while: it has asked nothing, so nobody owes it an answer. Each

@@ -78,8 +78,9 @@ void qmgr_exec_API_FAILCONF(struct block *block, const struct signal *sig)
 static void client_heard(struct qmgr *qmgr, struct qmgr_client *client)
 {
     uint64_t now = now_ms(&qmgr->block);
-    uint64_t due = client->heard_ms + block_config(&qmgr->block)->heartbeat_db_api_ms;
-    if (client->heard_ms != 0) beat_note(&client->late, now, now > due ? now - due : 0);
+    uint32_t interval = block_config(&qmgr->block)->heartbeat_db_api_ms;
+    uint64_t due = client->heard_ms + interval;
+    if (client->heard_ms != 0) beat_note(&client->late, now, now > due ? now - due : 0, interval);
     client->heard_ms = now;
     client->missed = 0;
 }
@@ -89,7 +90,7 @@ static uint32_t client_missed_more(const struct qmgr *qmgr, const struct qmgr_cl
 {
     uint32_t interval = block_config(&qmgr->block)->heartbeat_db_api_ms;
     uint32_t own = qmgr_patience_own_ms(qmgr);
-    uint32_t late = beat_patience_ms(beat_spread_ms(&client->late, now_ms(&qmgr->block)), interval);
+    uint32_t late = beat_patience_ms(beat_figures(&client->late, now_ms(&qmgr->block)), interval);
     return ((late > own ? late : own) + interval - 1u) / interval;
 }
 

@@ -54,17 +54,29 @@ void qmgr_heard(struct qmgr *qmgr, uint32_t node)
 }
 
 /* A newcomer makes its memory and files: how late it is says nothing about the others. */
+static bool beats_count(const struct qmgr *qmgr, uint32_t node)
+{
+    return qmgr_agrees(qmgr) && !qmgr_is_newcomer(qmgr) &&
+           !node_mask_has(&qmgr->rejoin.newcomers, node);
+}
+
 void qmgr_beat(struct qmgr *qmgr, uint32_t node, uint64_t late_ms)
 {
-    if (!qmgr_agrees(qmgr) || qmgr_is_newcomer(qmgr) ||
-        node_mask_has(&qmgr->rejoin.newcomers, node))
-        return;
-    beat_note(&qmgr->beat.window, now_ms(&qmgr->block), late_ms);
+    if (!beats_count(qmgr, node)) return;
+    beat_note(&qmgr->beat.window, now_ms(&qmgr->block), late_ms,
+              block_config(&qmgr->block)->heartbeat_db_db_ms);
+}
+
+/* A slow network makes no answer late, so it does not tell that anybody is starved. */
+void qmgr_answered(struct qmgr *qmgr, uint32_t node, uint64_t after_ms)
+{
+    if (!beats_count(qmgr, node)) return;
+    beat_note(&qmgr->beat.window, now_ms(&qmgr->block), after_ms, UINT32_MAX);
 }
 
 uint32_t qmgr_patience_own_ms(const struct qmgr *qmgr)
 {
-    return beat_patience_ms(beat_spread_ms(&qmgr->beat.window, now_ms(&qmgr->block)),
+    return beat_patience_ms(beat_figures(&qmgr->beat.window, now_ms(&qmgr->block)),
                             block_config(&qmgr->block)->heartbeat_db_db_ms);
 }
 

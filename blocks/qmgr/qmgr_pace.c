@@ -178,7 +178,7 @@ void qmgr_exec_PACE_ANSWER_REP(struct block *block, const struct signal *sig)
     peer->owed = 0;
     peer->reach_ms = (uint32_t)(now_ms(block) - peer->asked_ms);
     peer->inside_ms = rep->inside_ms;
-    qmgr_beat(qmgr, node, peer->reach_ms);
+    qmgr_answered(qmgr, node, peer->reach_ms);
 }
 
 /* --- The round. --- */

@@ -159,7 +159,7 @@ void qmgr_exec_FAIL_REACH_REP(struct block *block, const struct signal *sig)
     if (rep->ask != 0) qmgr_reach_say(qmgr, node, 0, rep->ask);
     if (rep->answer != 0 && rep->answer == qmgr->reach.ask[node]) {
         jam();
-        qmgr_beat(qmgr, node, now_ms(block) - qmgr->reach.asked_ms[node]);
+        qmgr_answered(qmgr, node, now_ms(block) - qmgr->reach.asked_ms[node]);
         node_mask_add(&qmgr->reach.heard, node);
         take_back(qmgr, node);
     }

@@ -4,27 +4,39 @@
 
 #define LATE_MAX_MS 60000u
 #define GROWTH      4u /* In each stage the next delay may be so many times the longest. */
+/* Starved: one of so many is late by more than this part of an interval, and by more than timers
+ * are. A few are on any machine. */
+#define STARVED_OF      64u
+#define STARVED_PART    4u
+#define STARVED_LATE_MS 16u
+#define STARVED_MIN     8u
 
-void beat_note(struct beat_window *window, uint64_t now_ms, uint64_t late_ms)
+void beat_note(struct beat_window *window, uint64_t now_ms, uint64_t late_ms, uint32_t interval_ms)
 {
     uint32_t late = late_ms < LATE_MAX_MS ? (uint32_t)late_ms : LATE_MAX_MS;
     uint64_t number = now_ms / BEAT_BUCKET_MS + 1u;
     if (number > window->newest + BEAT_BUCKETS) window->newest = number - BEAT_BUCKETS;
     while (window->newest < number)
-        window->max_ms[++window->newest % BEAT_BUCKETS] = 0;
-    uint32_t *max = &window->max_ms[window->newest % BEAT_BUCKETS];
-    if (late > *max) *max = late;
+        window->bucket[++window->newest % BEAT_BUCKETS] = (struct beat_bucket){0};
+    struct beat_bucket *bucket = &window->bucket[window->newest % BEAT_BUCKETS];
+    if (late > bucket->max_ms) bucket->max_ms = late;
+    if (bucket->count == UINT16_MAX) return;
+    bucket->count++;
+    if (late > STARVED_LATE_MS && late > interval_ms / STARVED_PART) bucket->late++;
 }
 
-uint32_t beat_spread_ms(const struct beat_window *window, uint64_t now_ms)
+struct beat_figures beat_figures(const struct beat_window *window, uint64_t now_ms)
 {
     uint64_t number = now_ms / BEAT_BUCKET_MS + 1u;
-    uint32_t max = 0;
+    struct beat_figures all = {0};
     for (uint64_t at = window->newest; at > 0 && at + BEAT_BUCKETS > number; at--) {
         if (window->newest - at == BEAT_BUCKETS) break;
-        if (window->max_ms[at % BEAT_BUCKETS] > max) max = window->max_ms[at % BEAT_BUCKETS];
+        const struct beat_bucket *bucket = &window->bucket[at % BEAT_BUCKETS];
+        if (bucket->max_ms > all.spread_ms) all.spread_ms = bucket->max_ms;
+        all.count += bucket->count;
+        all.late += bucket->late;
     }
-    return max;
+    return all;
 }
 
 uint32_t beat_patience_max_ms(uint32_t interval_ms)
@@ -33,10 +45,11 @@ uint32_t beat_patience_max_ms(uint32_t interval_ms)
                                                                : BEAT_PATIENCE_MS;
 }
 
-uint32_t beat_patience_ms(uint32_t spread_ms, uint32_t interval_ms)
+uint32_t beat_patience_ms(struct beat_figures figures, uint32_t interval_ms)
 {
     uint32_t most = beat_patience_max_ms(interval_ms);
-    if (spread_ms <= interval_ms) return 0;
-    uint32_t beyond = spread_ms - interval_ms;
+    if (figures.late >= STARVED_MIN && figures.late >= figures.count / STARVED_OF) return most;
+    if (figures.spread_ms <= interval_ms) return 0;
+    uint32_t beyond = figures.spread_ms - interval_ms;
     return beyond < most / GROWTH ? GROWTH * beyond : most;
 }

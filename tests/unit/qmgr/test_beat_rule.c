@@ -12,6 +12,11 @@
 
 static struct beat_window window;
 
+static uint32_t spread(uint64_t now)
+{
+    return beat_figures(&window, now).spread_ms;
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -24,11 +29,11 @@ static int setup(void **state)
 static void test_quiet(void **state)
 {
     (void)state;
-    assert_int_equal(beat_spread_ms(&window, 0), 0);
-    assert_int_equal(beat_spread_ms(&window, UINT64_MAX), 0);
+    assert_int_equal(spread(0), 0);
+    assert_int_equal(spread(UINT64_MAX), 0);
     for (uint64_t now = 0; now < 2 * WINDOW_MS; now += 70) {
-        beat_note(&window, now, now / 70 % 20 == 0 ? 30 : now / 70 % 3);
-        assert_int_equal(beat_patience_ms(beat_spread_ms(&window, now), 70), 0);
+        beat_note(&window, now, now / 70 % 80 == 0 ? 69 : now / 70 % 18, 70);
+        assert_int_equal(beat_patience_ms(beat_figures(&window, now), 70), 0);
     }
 }
 
@@ -47,7 +52,40 @@ static void test_patience(void **state)
     };
     (void)state;
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_int_equal(beat_patience_ms(cases[i].spread, cases[i].interval), cases[i].patience);
+        assert_int_equal(
+            beat_patience_ms((struct beat_figures){cases[i].spread, 1000, 7}, cases[i].interval),
+            cases[i].patience);
+}
+
+/* Where one in sixty-four is late by more than a quarter of an interval more wants to run than
+ * there are processors, and the longest delay does not tell what the next one is. */
+static void test_starved(void **state)
+{
+    static const struct {
+        uint32_t count, late, patience;
+    } cases[] = {{0, 0, 0},      {7, 7, 0},         {8, 8, 980},      {512, 7, 0},
+                 {512, 8, 980},  {6400, 99, 0},     {6400, 100, 980}, {6463, 100, 980},
+                 {6464, 100, 0}, {UINT32_MAX, 1, 0}};
+    (void)state;
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_int_equal(
+            beat_patience_ms((struct beat_figures){18, cases[i].count, cases[i].late}, 70),
+            cases[i].patience);
+    for (uint64_t now = 0; now < 2 * WINDOW_MS; now += 35)
+        beat_note(&window, now, now % 700 == 0 ? 18 : 17, 70);
+    assert_int_equal(beat_patience_ms(beat_figures(&window, 2 * WINDOW_MS - 1), 70), 980);
+    for (uint64_t now = 2 * WINDOW_MS; now < 3 * WINDOW_MS; now += 35)
+        beat_note(&window, now, 17, 70);
+    assert_int_equal(beat_patience_ms(beat_figures(&window, 3 * WINDOW_MS - 1), 70), 0);
+    assert_int_equal(beat_figures(&window, 3 * WINDOW_MS - 1).late, 0);
+    for (uint64_t now = 3 * WINDOW_MS; now < 4 * WINDOW_MS; now += 10)
+        beat_note(&window, now, 16, 10);
+    assert_int_equal(beat_figures(&window, 4 * WINDOW_MS - 1).late, 0);
+    beat_note(&window, 4 * WINDOW_MS - 1, 17, 10);
+    assert_int_equal(beat_figures(&window, 4 * WINDOW_MS - 1).late, 1);
+    for (uint64_t now = 4 * WINDOW_MS; now < 5 * WINDOW_MS; now += 35)
+        beat_note(&window, now, 60, UINT32_MAX); /* Answers over a slow network. */
+    assert_int_equal(beat_figures(&window, 5 * WINDOW_MS - 1).late, 0);
 }
 
 /* It grows with the delays, the longest counts for the whole window and not longer. */
@@ -55,35 +93,36 @@ static void test_window(void **state)
 {
     (void)state;
     for (uint64_t now = 5000; now < 5000 + WINDOW_MS - BEAT_BUCKET_MS; now += 70) {
-        beat_note(&window, now, now == 5000 ? 400 : 0);
-        assert_int_equal(beat_spread_ms(&window, now), 400);
+        beat_note(&window, now, now == 5000 ? 400 : 0, 70);
+        assert_int_equal(spread(now), 400);
     }
-    assert_int_equal(beat_spread_ms(&window, 5000 + WINDOW_MS - 1), 400);
-    assert_int_equal(beat_spread_ms(&window, 5000 + WINDOW_MS), 0);
-    beat_note(&window, 5000 + WINDOW_MS, 3);
-    assert_int_equal(beat_spread_ms(&window, 5000 + WINDOW_MS), 3);
-    beat_note(&window, 5000 + 100 * WINDOW_MS, 0); /* Nothing of before is left. */
-    assert_int_equal(beat_spread_ms(&window, 5000 + 100 * WINDOW_MS), 0);
+    assert_int_equal(spread(5000 + WINDOW_MS - 1), 400);
+    assert_int_equal(spread(5000 + WINDOW_MS), 0);
+    beat_note(&window, 5000 + WINDOW_MS, 3, 70);
+    assert_int_equal(spread(5000 + WINDOW_MS), 3);
+    beat_note(&window, 5000 + 100 * WINDOW_MS, 0, 70); /* Nothing of before is left. */
+    assert_int_equal(spread(5000 + 100 * WINDOW_MS), 0);
 }
 
 static void test_extremes(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < 200000; i++)
-        beat_note(&window, 1000, UINT64_MAX);
-    assert_int_equal(beat_spread_ms(&window, 1000), 60000);
-    beat_note(&window, 5, 1); /* A clock never goes back; if one did, it is the newest bucket's. */
-    assert_int_equal(beat_spread_ms(&window, 1000), 60000);
-    beat_note(&window, UINT64_MAX - BEAT_BUCKET_MS, 7);
-    assert_int_equal(beat_spread_ms(&window, UINT64_MAX - BEAT_BUCKET_MS), 7);
+        beat_note(&window, 1000, UINT64_MAX, 70);
+    assert_int_equal(spread(1000), 60000);
+    assert_int_equal(beat_figures(&window, 1000).late, UINT16_MAX);
+    beat_note(&window, 5, 1,
+              70); /* A clock never goes back; if one did, it is the newest bucket's. */
+    assert_int_equal(spread(1000), 60000);
+    beat_note(&window, UINT64_MAX - BEAT_BUCKET_MS, 7, 70);
+    assert_int_equal(spread(UINT64_MAX - BEAT_BUCKET_MS), 7);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_quiet, setup),
-        cmocka_unit_test_setup(test_patience, setup),
-        cmocka_unit_test_setup(test_window, setup),
+        cmocka_unit_test_setup(test_quiet, setup),    cmocka_unit_test_setup(test_patience, setup),
+        cmocka_unit_test_setup(test_starved, setup),  cmocka_unit_test_setup(test_window, setup),
         cmocka_unit_test_setup(test_extremes, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
