@@ -206,7 +206,8 @@ static void find_cluster(struct ndb_cluster_connection *connection)
     config_free(config);
 }
 
-/* The port of a data node, 0: not known. `linked`: others are, and hear heartbeats. -1: no management server has answered in time. */
+/* The port of a data node, 0: not known. `linked`: others are, and hear heartbeats. -1: no
+ * management server has answered in time. */
 static int ask_port(struct ndb_cluster_connection *connection, uint32_t node, bool linked)
 {
     ndb_mgm_set_timeout(connection->mgm, linked ? PORT_CALL_MS : MGM_CALL_MS);

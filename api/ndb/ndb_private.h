@@ -46,7 +46,7 @@ struct ndb_transaction {
     struct ndb_operation *last;
     struct ndb_operation *unsealed; /* First operation by column that is not handed over. */
     struct error_slot error;
-    bool waiting; /* A blocking execute is under way. */
+    bool waiting; /* A call waits for it: it cannot be closed. */
     bool done;
     uint32_t execute_type;
     ndb_callback callback;

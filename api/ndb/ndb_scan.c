@@ -21,6 +21,7 @@ struct ndb_scan {
     struct error_slot error;
     struct api_row row; /* The current row. */
     volatile bool ready;
+    bool waiting; /* A call waits for it: it cannot be closed. */
     bool ended;
     bool armed;                 /* The callback is to come; counts as pending. */
     ndb_scan_callback on_ready; /* NULL: the scan is asked by calls that wait. */
@@ -86,6 +87,11 @@ static struct ndb_scan *start(ndb_t *ndb, struct api_scan_options *core,
         core->program_words = options->program->count;
     }
     uint32_t ranges[SCAN_RANGES_WORDS_MAX];
+    if (options != NULL && options->range == NULL && options->range_count > 0) {
+        error_set(&ndb->error, ERR_BOUNDS, "range_count is %u, and range is NULL",
+                  options->range_count);
+        return NULL;
+    }
     if (options != NULL && options->range != NULL) {
         if (ranges_make(ndb, core->table, options, ranges, &core->range_words) != 0) return NULL;
         core->range = ranges;
@@ -183,7 +189,9 @@ static enum api_scan_step step(struct ndb_scan *s)
     while (result == API_SCAN_WAIT) {
         s->ready = false;
         atomic_store_explicit(&s->ndb->expects, s->expects, memory_order_relaxed);
+        s->waiting = true;
         ndb_wait_for(s->ndb, &s->ready, UINT64_MAX);
+        s->waiting = false;
         atomic_store_explicit(&s->ndb->expects, 0, memory_order_relaxed);
         result = api_scan_next(s->scan, &s->row);
     }
@@ -294,6 +302,10 @@ const ndb_error_t *ndb_scan_error(const struct ndb_scan *s)
 void ndb_scan_close(struct ndb_scan *s)
 {
     if (s == NULL) return;
+    if (s->waiting) { /* By a callback that runs inside the wait. */
+        error_set(&s->ndb->error, ERR_MISUSE_4507, "ndb_scan_close of what a call waits for");
+        return;
+    }
     disarm(s, 0);
     api_scan_close(s->scan);
     if (s->prev != NULL) s->prev->next = s->next;
@@ -324,7 +336,8 @@ int ndb_scan_count_where(ndb_t *ndb, struct ndb_table *table, const struct ndb_p
 int ndb_scan_count_range(ndb_t *ndb, struct ndb_table *table, const struct ndb_index_range *range,
                          const struct ndb_program *program, uint64_t *count, uint32_t timeout_ms)
 {
-    return ndb_scan_count_ranges(ndb, table, range, 1, program, count, timeout_ms);
+    return ndb_scan_count_ranges(ndb, table, range, range == NULL ? 0 : 1, program, count,
+                                 timeout_ms);
 }
 
 int ndb_scan_count_ranges(ndb_t *ndb, struct ndb_table *table, const struct ndb_index_range *ranges,

@@ -48,6 +48,10 @@ void ndb_transaction_close(struct ndb_transaction *t)
 {
     if (t == NULL) return;
     ndb_t *ndb = t->ndb;
+    if (t->waiting) { /* By a callback that runs inside the wait. */
+        error_set(&ndb->error, ERR_MISUSE_4507, "ndb_transaction_close of what a call waits for");
+        return;
+    }
     if (t->in_flight_async) ndb->async_pending--;
     api_tx_close(t->tx);
     struct ndb_operation *next;
@@ -154,14 +158,15 @@ int ndb_execute(struct ndb_transaction *t, enum ndb_execute_type type, uint32_t 
     if (t == NULL) return -1;
     if (t->ndb->callback_depth > 0)
         return error_set(&t->error, ERR_MISUSE_4507, "ndb_execute in a callback");
-    t->callback = NULL;
     uint32_t error = start(t, type, timeout_ms);
     if (error != 0) {
         t->ndb->error = t->error;
         t->ndb->error.error.detail = t->ndb->error.detail;
         return -1;
     }
+    t->waiting = true;
     if (!t->done) ndb_wait_for(t->ndb, &t->done, UINT64_MAX);
+    t->waiting = false;
     return result_of(t);
 }
 
@@ -262,7 +267,9 @@ int ndb_transaction_outcome(struct ndb_transaction *t, uint32_t timeout_ms)
     uint32_t error = api_tx_ask(t->tx, timeout_of(ndb->connection, timeout_ms), outcome_known,
                                 (void *)(uintptr_t)&done);
     if (error != 0) return error_set(&ndb->error, error, "the transaction has not ended");
+    t->waiting = true;
     if (!done) ndb_wait_for(ndb, &done, UINT64_MAX);
+    t->waiting = false;
     error_set(&t->error, api_tx_error(t->tx), NULL);
     if (api_tx_outcome(t->tx) == API_COMMITTED) return 1;
     if (api_tx_outcome(t->tx) == API_ABORTED) return 0;

@@ -115,7 +115,7 @@ struct ndb_scan_options {
     /* So many ranges stand there, at most NDB_RANGES_MAX; 0 = one. They are read in this order,
        each in its own; a row that several of them hold is given once for each (ndb_scan_range()).
        All have the same index, `descending` and `unordered`, and together, with 8 bytes for each
-       and 4 for each value, at most 15600 bytes: else 4259. */
+       and 4 for each value, at most 15600 bytes: else 4259, as for a number without ranges. */
     uint32_t range_count;
     /* NULL, or the scan is asynchronous: rows are taken by ndb_scan_try_next, and each time that it
        has said NDB_SCAN_NOT_YET, and once after the start, `ready` runs when there is something.
@@ -160,7 +160,8 @@ NDB_API uint32_t ndb_scan_fragment(const struct ndb_scan *scan);
 NDB_API uint32_t ndb_scan_range(const struct ndb_scan *scan);
 /* Never NULL; code 0 when there was no error. */
 NDB_API const ndb_error_t *ndb_scan_error(const struct ndb_scan *scan);
-/* Ends the scan (also before its end; without waiting for the cluster) and frees it. */
+/* Ends the scan (also before its end; without waiting for the cluster) and frees it. In a callback
+ * not that which a call waits for: it stays, and ndb_error() is 4507. */
 NDB_API void ndb_scan_close(struct ndb_scan *scan);
 /* Counts the rows of a table without fetching them. 0 or -1 with ndb_error(ndb). Own thread. */
 NDB_API int ndb_scan_count(ndb_t *ndb, struct ndb_table *table, uint64_t *count,

@@ -60,7 +60,7 @@ NDB_API struct ndb_transaction *ndb_transaction_start(ndb_t *ndb);
  * ndb_connection_next_ready_node()); if not, or with 0, the node is chosen by the key. */
 NDB_API struct ndb_transaction *ndb_transaction_start_at(ndb_t *ndb, uint32_t node);
 /* Rolls back what is not committed (without waiting for it) and frees the transaction and its
- * operations. */
+ * operations. In a callback not that which a call waits for: it stays, and ndb_error() is 4507. */
 NDB_API void ndb_transaction_close(struct ndb_transaction *transaction);
 
 /*

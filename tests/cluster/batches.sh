@@ -17,6 +17,9 @@ for buffer in 0 1048576; do
     want_text out '^0 records'
 done
 
+say "calls on what is being executed, and callbacks that close what a call waits for"
+want 0 "$BIN/callback_client"
+
 say "rows of more bytes than a data node keeps for a client, from each execute"
 want 0 "$BIN/ndb_create_table" -d test -e "CREATE TABLE wide (k INT UNSIGNED NOT NULL PRIMARY KEY, t BINARY(3000) NOT NULL)"
 want 0 "$BIN/rows_client" 5000
