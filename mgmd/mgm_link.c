@@ -24,11 +24,21 @@ static void link_up(void *context, uint32_t peer, uint32_t role, uint32_t epoch)
     (void)role;
     if (peer > CONFIG_NODES_MAX) return;
     link->epoch[peer] = epoch;
-    if (link->mgmd->nodes[peer].port == 0) { /* It listens there, whatever is configured later. */
-        link->mgmd->nodes[peer].port = mgmd_node_port(link->mgmd, peer);
+    uint16_t port = mgmd_node_port(link->mgmd, peer);
+    if (port != 0 && link->mgmd->nodes[peer].port == 0) {
+        link->mgmd->nodes[peer].port = port; /* It listens there, whatever is configured later. */
         mgmd_ports_store(link->mgmd);
     }
     mgmd_node_link_up(link->mgmd, peer);
+}
+
+/* A node that has left the configuration keeps its link while it runs. Nobody looks for it later. */
+static void look_no_more(struct mgm_link *link, uint32_t node)
+{
+    const struct config_section *section = config_node(link->mgmd->config, node);
+
+    if (link->epoch[node] == 0 && (section == NULL || config_section_kind(section) != CONFIG_NDBD))
+        transporter_allow(link->transporter, node, false);
 }
 
 static void link_down(void *context, uint32_t peer, uint32_t epoch, const char *reason)
@@ -39,6 +49,7 @@ static void link_down(void *context, uint32_t peer, uint32_t epoch, const char *
     if (peer > CONFIG_NODES_MAX) return;
     link->epoch[peer] = 0;
     mgmd_node_link_down(link->mgmd, peer, reason);
+    look_no_more(link, peer);
 }
 
 static bool take_signals(void *context, uint32_t peer, uint32_t epoch, const uint32_t *words,
@@ -117,6 +128,8 @@ void mgm_link_update(struct mgm_link *link)
     struct mgmd *mgmd = link->mgmd;
 
     transporter_set_cluster(link->transporter, config_cluster_id(mgmd->config));
+    for (uint32_t id = 1; id <= CONFIG_NODES_MAX; id++)
+        look_no_more(link, id);
     for (struct config_section *node = config_next_node(mgmd->config, 0, CONFIG_NDBD); node != NULL;
          node = config_next_node(mgmd->config, config_section_node(node), CONFIG_NDBD)) {
         uint32_t id = config_section_node(node);
@@ -135,6 +148,7 @@ void mgm_link_update(struct mgm_link *link)
             cluster_log_printf(mgmd->log, NDB_MGM_SEVERITY_ERROR, "Link to node %u: %s", id,
                                uv_strerror(rc));
         }
+        transporter_allow(link->transporter, id, true); /* It may have come back. */
     }
 }
 

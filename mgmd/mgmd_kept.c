@@ -206,6 +206,39 @@ int mgmd_kept_behind(struct mgmd *mgmd, uint32_t generation)
 
 /* ---- for data nodes that run ---- */
 
+/* One of another version has other parameters in its digest, or none: its generation counts. */
+static bool says_digest(const struct mgmd_node *node)
+{
+    return node->digest != 0 && node->version == MGMD_VERSION;
+}
+
+/* Does the node run with this configuration? Its number says nothing where the content is known: a
+ * server gives one to what it has without a kept one. */
+static bool runs_with(const struct mgmd_node *node, const struct cluster_config *config)
+{
+    if (says_digest(node)) return node->digest == config_content_digest(config);
+    return node->generation == config_generation(config);
+}
+
+/* What the node runs with, of those that are kept; NULL: none of them, with the reason. */
+static struct cluster_config *running_config(const struct mgmd *mgmd, const struct mgmd_node *node,
+                                             char *why, size_t why_size)
+{
+    struct cluster_config *old = mgmd_kept_load(mgmd, node->generation, why, why_size);
+    if (old == NULL && !says_digest(node)) return NULL;
+    if (old != NULL && runs_with(node, old)) return old;
+    if (old != NULL) (void)snprintf(why, why_size, "what has its number here is another one");
+    config_free(old);
+    for (uint32_t at = mgmd_kept_newest(mgmd, UINT32_MAX); at != 0;
+         at = mgmd_kept_newest(mgmd, at)) {
+        char other[128];
+        old = at == node->generation ? NULL : mgmd_kept_load(mgmd, at, other, sizeof(other));
+        if (old != NULL && runs_with(node, old)) return old;
+        config_free(old);
+    }
+    return NULL;
+}
+
 /* A generation that nodes still run with; NULL: not kept. */
 uint8_t *mgmd_config_encode(const struct mgmd *mgmd, uint32_t from_node, size_t *size,
                             uint32_t *generation, char *why, size_t why_size)
@@ -218,11 +251,11 @@ uint8_t *mgmd_config_encode(const struct mgmd *mgmd, uint32_t from_node, size_t 
             return NULL;
         }
     }
-    bool current = *generation == config_generation(mgmd->config);
-    struct cluster_config *old = current ? NULL : mgmd_kept_load(mgmd, *generation, why, why_size);
+    char reason[128];
+    bool current = from_node == 0 || runs_with(&mgmd->nodes[from_node], mgmd->config);
+    struct cluster_config *old =
+        current ? NULL : running_config(mgmd, &mgmd->nodes[from_node], reason, sizeof(reason));
     if (!current && old == NULL) {
-        char reason[128];
-        (void)snprintf(reason, sizeof(reason), "%s", why);
         (void)snprintf(why, why_size,
                        "generation %u, which node %u runs with, is not kept here: %s", *generation,
                        from_node, reason);
@@ -234,51 +267,26 @@ uint8_t *mgmd_config_encode(const struct mgmd *mgmd, uint32_t from_node, size_t 
     return bytes;
 }
 
-/* One of another version has other parameters in its digest, or none: its generation counts. */
-static bool says_digest(const struct mgmd_node *node)
-{
-    return node->digest != 0 && node->version == MGMD_VERSION;
-}
-
-/* What the node runs with; NULL: it is not kept. It may be under another number, as a server gives
- * one to what it has without a kept one. */
-static struct cluster_config *running_config(const struct mgmd *mgmd, const struct mgmd_node *node)
-{
-    char why[128];
-    struct cluster_config *old = mgmd_kept_load(mgmd, node->generation, why, sizeof(why));
-
-    if (!says_digest(node)) return old;
-    for (uint32_t at = UINT32_MAX;;) {
-        if (old != NULL && config_content_digest(old) == node->digest) return old;
-        config_free(old);
-        at = mgmd_kept_newest(mgmd, at);
-        if (at == 0) return NULL;
-        old = mgmd_kept_load(mgmd, at, why, sizeof(why));
-    }
-}
-
 bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool whole, bool initial,
                       char *why, size_t size)
 {
-    uint32_t digest = config_content_digest(mgmd->config);
     bool fits = true;
 
     for (uint32_t id = node_mask_next(nodes, 0); id != 0 && fits; id = node_mask_next(nodes, id)) {
         const struct mgmd_node *node = &mgmd->nodes[id];
-        bool known = says_digest(node);
         char what[300] = "";
-        if (!node->linked || node->generation == 0 || (known && node->digest == digest) ||
-            (!known && node->generation == config_generation(mgmd->config)))
-            continue;
-        struct cluster_config *old = running_config(mgmd, node);
-        if (old == NULL && (whole || !known)) continue; /* The others refuse what does not fit. */
+        char reason[128];
+        if (!node->linked || node->generation == 0 || runs_with(node, mgmd->config)) continue;
+        struct cluster_config *old = running_config(mgmd, node, reason, sizeof(reason));
+        if (old == NULL && (whole || !says_digest(node)))
+            continue; /* The others refuse what does not fit. */
         if (old == NULL) {
             (void)snprintf(why, size,
                            "Node %u runs with generation %u of a configuration that is not kept "
                            "here, and differs from this one: whether it could come back alone is "
                            "not known. Order it at a management server that has that one, restart "
-                           "all data nodes together (ALL RESTART), or start this server with the "
-                           "file that they run with",
+                           "all data nodes together (ALL RESTART), start this server with the file "
+                           "that they run with, or order RESTART -f, which checks nothing",
                            id, node->generation);
             return false;
         }

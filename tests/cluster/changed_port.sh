@@ -37,6 +37,14 @@ everybody_finds_them() {
     want_text out '^3 records'
 }
 
+reload() {
+    exec 4<>"/dev/tcp/${CS/://}"
+    printf 'reload config\n\n' >&4
+    timeout 20 sed '/^$/q' <&4 >"$BOX/out"
+    exec 4>&-
+    want_text out 'generation: [0-9]+'
+}
+
 start_daemons() {
     start_mgm --initial
     start_daemon 1
@@ -86,11 +94,7 @@ wait_mgm || die "the management server does not start"
 everybody_finds_them
 read -r seventh eighth < <(two_ports)
 sed -i "s/^ServerPort=$third\$/ServerPort=$seventh/; s/^ServerPort=$fourth\$/ServerPort=$eighth/" "$BOX/config.ini"
-exec 4<>"/dev/tcp/${CS/://}"
-printf 'reload config\n\n' >&4
-timeout 20 sed '/^$/q' <&4 >"$BOX/out"
-exec 4>&-
-want_text out 'generation: [0-9]+'
+reload
 everybody_finds_them
 
 say "its directory is lost, too: a restart in turn, which could not be taken back, is refused"
@@ -104,9 +108,29 @@ start_mgm
 wait_mgm || die "the management server does not start"
 two_nodes_are_there
 want 255 "$BIN/ndb_mgm" -e 'ROLLING RESTART'
-want_text out 'Node [12] runs with generation [0-9]+ of a configuration that is not kept here'
+want_text out 'Node [12] runs with generation [0-9]+ of a configuration that is not kept here.*ALL RESTART.*RESTART -f'
 everybody_finds_them
 want 0 "$BIN/ndb_mgm" -e 'ALL RESTART'
+want 0 "$BIN/ndb_waiter" --timeout=100
+everybody_finds_them
+
+say "a node that has left the configuration is not looked for any more, and found when it has come back"
+cp "$BOX/config.ini" "$BOX/both.ini"
+sed -i -z 's/NoOfReplicas=2/NoOfReplicas=1/; s/\[ndbd\]\nNodeId=2\n[^[]*//' "$BOX/config.ini"
+reload
+angel=$(cat "$BOX/node2/ndb_2.pid")
+looked=$(grep -c 'no link to node 2 yet' "$BOX/mgm/ndb_49_cluster.log")
+pkill -9 -P "$angel" ndbmtd # The angel starts it again, and no management server has such a node.
+for _ in $(seq 900); do
+    kill -0 "$angel" 2>/dev/null || break
+    sleep 0.1
+done
+kill -0 "$angel" 2>/dev/null && fail "the angel of node 2 stays"
+wait_text mgm/ndb_49_cluster.log 'Node 1: Node 2 Disconnected'
+[ "$(grep -c 'no link to node 2 yet' "$BOX/mgm/ndb_49_cluster.log")" -eq "$looked" ] || fail "node 2 is looked for"
+mv "$BOX/both.ini" "$BOX/config.ini"
+reload
+start_daemon 2
 want 0 "$BIN/ndb_waiter" --timeout=100
 everybody_finds_them
 want 0 "$BIN/ndb_mgm" -e SHUTDOWN
