@@ -82,8 +82,12 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 int mc_udp_open(struct mc_worker *worker, int fd)
 {
     uv_poll_t *poll = calloc(1, sizeof *poll); /* It lives as long as the process. */
-    if (poll == NULL) return -1;
-    uv_poll_init(&worker->loop, poll, fd);
+    if (poll == NULL) return UV_ENOMEM;
+    int error = uv_poll_init(&worker->loop, poll, fd);
+    if (error != 0) {
+        free(poll);
+        return error;
+    }
     poll->data = worker;
     return uv_poll_start(poll, UV_READABLE, on_readable);
 }

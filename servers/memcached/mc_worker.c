@@ -259,6 +259,12 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
+static int not_started(uint32_t number, int error)
+{
+    mc_log("thread %u cannot be started: %s", number, uv_strerror(error));
+    return -1;
+}
+
 int mc_worker_start(struct mc_server *server, uint32_t number)
 {
     struct mc_worker *worker = &server->workers[number];
@@ -266,17 +272,19 @@ int mc_worker_start(struct mc_server *server, uint32_t number)
     worker->number = number;
     worker->round = 1;
     worker->config = mc_reload_take(server);
-    if (uv_loop_init(&worker->loop) != 0) return -1;
-    uv_async_init(&worker->loop, &worker->wake, on_wake);
-    uv_check_init(&worker->loop, &worker->check);
-    uv_timer_init(&worker->loop, &worker->tick);
+    int error = uv_loop_init(&worker->loop);
+    if (error == 0) error = uv_async_init(&worker->loop, &worker->wake, on_wake);
+    if (error == 0) error = uv_check_init(&worker->loop, &worker->check);
+    if (error == 0) error = uv_timer_init(&worker->loop, &worker->tick);
+    if (error != 0) return not_started(number, error);
     worker->wake.data = worker->check.data = worker->tick.data = worker;
     uv_check_start(&worker->check, on_check);
     uv_timer_start(&worker->tick, on_tick, TICK_MS, TICK_MS);
-    for (uint32_t i = 0; number == 0 && i < server->listener_count; i++)
-        if (server->listeners[i].udp && mc_udp_open(worker, server->listeners[i].fd) != 0)
-            return -1;
-    return pthread_create(&worker->thread, NULL, worker_main, worker);
+    for (uint32_t i = 0; number == 0 && error == 0 && i < server->listener_count; i++)
+        if (server->listeners[i].udp) error = mc_udp_open(worker, server->listeners[i].fd);
+    if (error != 0) return not_started(number, error);
+    error = pthread_create(&worker->thread, NULL, worker_main, worker);
+    return error == 0 ? 0 : not_started(number, uv_translate_sys_error(error));
 }
 
 void mc_worker_stop(struct mc_worker *worker)

@@ -88,6 +88,11 @@ static void allow_core_files(void)
     mc_log("core files cannot be larger: %s", strerror(errno));
 }
 
+static void remove_pid(void)
+{
+    if (server.options.pid_file != NULL) unlink(server.options.pid_file);
+}
+
 static int write_pid(const char *path)
 {
     if (path == NULL) return 0;
@@ -167,15 +172,14 @@ static int serve(bool *left)
 static int init_loop(void)
 {
     int error = uv_loop_init(&server.loop);
-    if (error != 0) return error;
-    uv_async_init(&server.loop, &server.wake, on_wake);
-    uv_timer_init(&server.loop, &server.clock);
-    uv_signal_init(&server.loop, &server.term);
-    uv_signal_init(&server.loop, &server.interrupt);
-    uv_timer_start(&server.clock, on_clock, CLOCK_MS, CLOCK_MS);
-    uv_signal_start(&server.term, on_signal, SIGTERM);
-    uv_signal_start(&server.interrupt, on_signal, SIGINT);
-    return 0;
+    if (error == 0) error = uv_async_init(&server.loop, &server.wake, on_wake);
+    if (error == 0) error = uv_timer_init(&server.loop, &server.clock);
+    if (error == 0) error = uv_signal_init(&server.loop, &server.term);
+    if (error == 0) error = uv_signal_init(&server.loop, &server.interrupt);
+    if (error == 0) error = uv_timer_start(&server.clock, on_clock, CLOCK_MS, CLOCK_MS);
+    if (error == 0) error = uv_signal_start(&server.term, on_signal, SIGTERM);
+    if (error == 0) error = uv_signal_start(&server.interrupt, on_signal, SIGINT);
+    return error;
 }
 
 /* Rows outlive the process, and other servers have them, too: a number of a copy must not be that
@@ -234,16 +238,20 @@ int main(int argc, char **argv)
         return result;
     }
     program_serves();
-    if (prepare() != 0 || mc_reload_first(&server) != 0) return 1;
+    if (prepare() != 0) return 1;
+    if (mc_reload_first(&server) != 0) {
+        remove_pid();
+        return 1;
+    }
     int error = init_loop();
     if (error != 0) {
         mc_log("the network cannot be used: %s", uv_strerror(error));
-        if (server.options.pid_file != NULL) unlink(server.options.pid_file);
+        remove_pid();
         return 1;
     }
     bool left;
     result = serve(&left);
-    if (server.options.pid_file != NULL) unlink(server.options.pid_file);
+    remove_pid();
     if (left)
         _exit(result); /* Whoever stops the server does not wait for a cluster that is gone. */
     mc_cache_free(server.cache);

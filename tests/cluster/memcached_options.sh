@@ -66,6 +66,35 @@ if [ "$(id -u)" -eq 0 ]; then
     want_text err 'there is no user no-such-user'
 fi
 
+say "with hardly any descriptors it says so, or serves; none ends by itself as if it had crashed, or leaves the file with its number"
+limited=(env)
+[ "$(id -u)" -ne 0 ] || limited=(setpriv --bounding-set -sys_resource) # Else it would have as many as it wants.
+for descriptors in 5 8 10 11 12 13 14 15 16 17 18 19 20 22 24 28 32; do
+    rm -f "$BOX/few.log"
+    (ulimit -n "$descriptors" && exec "${limited[@]}" "$BIN/ndb_memcached" -l 127.0.0.1 -p "$PORT" -t 2 -u root -P "$BOX/few.pid" \
+        -e "connectstring=$CS;role=mc-only") >"$BOX/few.log" 2>&1 &
+    pid=$!
+    PIDS+=("$pid")
+    for _ in $(seq 100); do
+        kill -0 "$pid" 2>/dev/null || break
+        if grep -qs 'ready: role' "$BOX/few.log"; then break; fi
+        sleep 0.1
+    done
+    kill -TERM "$pid" 2>/dev/null
+    for _ in $(seq 600); do
+        kill -0 "$pid" 2>/dev/null || break
+        sleep 0.1
+    done
+    wait "$pid"
+    code=$?
+    case $code in
+    0 | 1 | 143) [ -s "$BOX/few.log" ] || fail "nothing is said with $descriptors descriptors" ;;
+    *) fail "exit code $code with $descriptors descriptors: $(cat "$BOX/few.log")" ;;
+    esac
+    echo "$descriptors: $code $(tail -n 1 "$BOX/few.log")"
+    [ ! -e "$BOX/few.pid" ] || fail "the file with its number is still there, with $descriptors descriptors"
+done
+
 say "-M: an error instead of eviction"
 start_server mc-only -m 4 -M -v
 reply "$PORT" 'set first 0 0 5\r\nfirst\r\n' 'STORED\n'
