@@ -89,8 +89,8 @@ void qmgr_ring_tick(struct qmgr *qmgr);
 void qmgr_exec_CM_HEARTBEAT(struct block *block, const struct signal *sig);
 
 void qmgr_heard(struct qmgr *qmgr, uint32_t node); /* A word of it counts as a sign of life. */
-/* What comes each heartbeat interval came late by so much (0: in time); an answer came after so
- * much. Both count while the node takes part in failures. */
+/* What comes each heartbeat interval came late by so much (0: in time); what comes now and then (an
+ * answer) took so long. Both count while the node takes part in failures. */
 void qmgr_beat(struct qmgr *qmgr, uint32_t node, uint64_t late_ms);
 void qmgr_answered(struct qmgr *qmgr, uint32_t node, uint64_t after_ms);
 uint32_t qmgr_patience_own_ms(const struct qmgr *qmgr); /* Patience by what this node has seen. */

@@ -67,11 +67,10 @@ void qmgr_beat(struct qmgr *qmgr, uint32_t node, uint64_t late_ms)
               block_config(&qmgr->block)->heartbeat_db_db_ms);
 }
 
-/* A slow network makes no answer late, so it does not tell that anybody is starved. */
 void qmgr_answered(struct qmgr *qmgr, uint32_t node, uint64_t after_ms)
 {
     if (!beats_count(qmgr, node)) return;
-    beat_note(&qmgr->beat.window, now_ms(&qmgr->block), after_ms, UINT32_MAX);
+    beat_answer(&qmgr->beat.window, now_ms(&qmgr->block), after_ms);
 }
 
 uint32_t qmgr_patience_own_ms(const struct qmgr *qmgr)

@@ -150,7 +150,7 @@ void qmgr_reach_forgive_stall(struct qmgr *qmgr)
         qmgr_work_later(qmgr, QMGR_REACH_NOW, SETTLE_MS);
     }
     reach->tick_due_ms = now;
-    qmgr_beat(qmgr, 0, stall);
+    qmgr_answered(qmgr, 0, stall);
 }
 
 void qmgr_reach_begin(struct qmgr *qmgr)

@@ -4,14 +4,14 @@
 
 #define LATE_MAX_MS 60000u
 #define GROWTH      4u /* In each stage the next delay may be so many times the longest. */
-/* Starved: one of so many is late by more than this part of an interval, and by more than timers
- * are. A few are on any machine. */
+/* Starved: one of so many is late by more than this part of an interval, and than timers are. */
 #define STARVED_OF      64u
 #define STARVED_PART    4u
 #define STARVED_LATE_MS 16u
-#define STARVED_MIN     8u
+#define STARVED_MIN     8u /* So few are late on any machine. */
 
-void beat_note(struct beat_window *window, uint64_t now_ms, uint64_t late_ms, uint32_t interval_ms)
+/* The newest bucket, with that delay in it. */
+static struct beat_bucket *note(struct beat_window *window, uint64_t now_ms, uint64_t late_ms)
 {
     uint32_t late = late_ms < LATE_MAX_MS ? (uint32_t)late_ms : LATE_MAX_MS;
     uint64_t number = now_ms / BEAT_BUCKET_MS + 1u;
@@ -20,9 +20,20 @@ void beat_note(struct beat_window *window, uint64_t now_ms, uint64_t late_ms, ui
         window->bucket[++window->newest % BEAT_BUCKETS] = (struct beat_bucket){0};
     struct beat_bucket *bucket = &window->bucket[window->newest % BEAT_BUCKETS];
     if (late > bucket->max_ms) bucket->max_ms = late;
+    return bucket;
+}
+
+void beat_note(struct beat_window *window, uint64_t now_ms, uint64_t late_ms, uint32_t interval_ms)
+{
+    struct beat_bucket *bucket = note(window, now_ms, late_ms);
     if (bucket->count == UINT16_MAX) return;
     bucket->count++;
-    if (late > STARVED_LATE_MS && late > interval_ms / STARVED_PART) bucket->late++;
+    if (late_ms > STARVED_LATE_MS && late_ms > interval_ms / STARVED_PART) bucket->late++;
+}
+
+void beat_answer(struct beat_window *window, uint64_t now_ms, uint64_t after_ms)
+{
+    (void)note(window, now_ms, after_ms);
 }
 
 struct beat_figures beat_figures(const struct beat_window *window, uint64_t now_ms)

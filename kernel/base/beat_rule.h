@@ -32,6 +32,10 @@ struct beat_figures {
 /* Something that comes each `interval_ms` came late by `late_ms` (0: in time). */
 void beat_note(struct beat_window *window, uint64_t now_ms, uint64_t late_ms, uint32_t interval_ms);
 
+/* An answer came after so long: a delay like others. That many take long says that the network is
+ * slow, and not that processors are wanted. */
+void beat_answer(struct beat_window *window, uint64_t now_ms, uint64_t after_ms);
+
 struct beat_figures beat_figures(const struct beat_window *window, uint64_t now_ms);
 
 /* How much longer each stage of the detection takes. 0 as long as nothing is late by more than an
