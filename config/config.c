@@ -474,11 +474,11 @@ bool config_equal(const struct cluster_config *a, const struct cluster_config *b
     return links_equal(a, b, what, size) && section_equal(a->system, b->system, what, size);
 }
 
-/* A data node's group is part of where rows are, though the field restarts nodes one by one for it.
- */
+/* A data node's group is part of where rows are, though the field restarts nodes one by one for it:
+ * with other groups no node starts with the files that it has. */
 static const char *restart_of(const struct config_param *param)
 {
-    return param->kind == CONFIG_NDBD && param->id == CFG_NDBD_Nodegroup ? "S" : param->restart;
+    return param->kind == CONFIG_NDBD && param->id == CFG_NDBD_Nodegroup ? "IS" : param->restart;
 }
 
 static bool is_fixed(const struct config_param *param)
@@ -554,11 +554,11 @@ const char *config_restart_needed(const struct cluster_config *a, const struct c
         const struct config_section *y = b->nodes[id];
         bool was = x != NULL && x->kind == CONFIG_NDBD;
         bool is = y != NULL && y->kind == CONFIG_NDBD;
-        if (was != is) {
+        if (was != is && demand("IS") > demand(worst)) {
             (void)snprintf(what, size, "data node %u is %s", id, is ? "new" : "gone");
-            return "S";
+            worst = "IS";
         }
-        if (was) worst = section_needs(x, y, id == node_id, worst, what, size);
+        if (was && is) worst = section_needs(x, y, id == node_id, worst, what, size);
     }
     return worst;
 }

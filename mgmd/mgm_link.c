@@ -32,7 +32,8 @@ static void link_up(void *context, uint32_t peer, uint32_t role, uint32_t epoch)
     mgmd_node_link_up(link->mgmd, peer);
 }
 
-/* A node that has left the configuration keeps its link while it runs. Nobody looks for it later. */
+/* A node that has left the configuration keeps its link while it runs, as it counts when others are
+ * restarted. Nobody looks for it later. */
 static void look_no_more(struct mgm_link *link, uint32_t node)
 {
     const struct config_section *section = config_node(link->mgmd->config, node);

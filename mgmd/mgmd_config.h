@@ -12,6 +12,7 @@
 #include "kernel/base/bitmask.h"
 
 struct mgmd;
+struct mgmd_node;
 
 /* ---- mgmd_choose.c: which configuration a server starts with ---- */
 
@@ -50,8 +51,6 @@ struct cluster_config *mgmd_kept_load(const struct mgmd *mgmd, uint32_t generati
 struct cluster_config *mgmd_kept_load_newest(struct mgmd *mgmd);
 /* The node whose configurations the directory holds; 0: nobody's, or those of several. */
 uint32_t mgmd_kept_owner(const struct mgmd *mgmd);
-/* The content digest of one that is kept, 0: none. */
-uint32_t mgmd_kept_digest(const struct mgmd *mgmd, uint32_t generation);
 /* The number of the one that follows `config`. */
 uint32_t mgmd_kept_next(const struct mgmd *mgmd, const struct cluster_config *config);
 /* Writes the configuration into the directory, under its generation. 0, or -1 with errno. */
@@ -68,6 +67,11 @@ int mgmd_kept_behind(struct mgmd *mgmd, uint32_t generation);
  * data node (`from_node` not 0). NULL with the reason. */
 uint8_t *mgmd_config_encode(const struct mgmd *mgmd, uint32_t from_node, size_t *size,
                             uint32_t *generation, char *why, size_t why_size);
+/* Does the node run with this configuration? */
+bool mgmd_runs_with(const struct mgmd_node *node, const struct cluster_config *config);
+/* What the node runs with, of those that are kept; NULL: none of them, with the reason. */
+struct cluster_config *mgmd_running_config(const struct mgmd *mgmd, const struct mgmd_node *node,
+                                           char *why, size_t why_size);
 /* Would these data nodes work after a restart (one by one, or the `whole` cluster at once), with
  * what has changed since they began? False with the reason. */
 bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool whole, bool initial,
@@ -83,6 +87,8 @@ uint8_t *mgmd_read_file(const char *path, size_t *size);
 /* Writes a file so that its name never stands for half of it, or removes one; it is so after a
  * power cut, too. 0, or -1 with errno. */
 int mgmd_write_file(const char *path, const void *bytes, size_t size);
+/* What helps when a file in the configuration directory cannot be written: `error` is its errno. */
+const char *mgmd_write_cure(int error);
 /* The same of a file that every user may read. */
 int mgmd_write_public_file(const char *path, const void *bytes, size_t size);
 int mgmd_remove_file(const char *path);

@@ -108,6 +108,12 @@ int mgmd_write_file(const char *path, const void *bytes, size_t size)
     return write_file(path, bytes, size, 0640);
 }
 
+const char *mgmd_write_cure(int error)
+{
+    if (error == ENOSPC || error == EDQUOT) return "make room there, then start it again";
+    return "name a directory where this user may write with --config-dir";
+}
+
 int mgmd_write_public_file(const char *path, const void *bytes, size_t size)
 {
     return write_file(path, bytes, size, 0644);

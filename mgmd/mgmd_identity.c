@@ -120,10 +120,8 @@ int mgmd_identity_begin(struct mgmd *mgmd, const struct cluster_config *config)
     mark_path(mgmd, path, sizeof(path));
     int length = snprintf(text, sizeof(text), "%" PRIu64 "\n", config_cluster_id(config));
     if (mgmd_write_file(path, text, (size_t)length) == 0) return 0;
-    (void)fprintf(stderr,
-                  "ndb_mgmd: %s cannot be written: %s; name a directory where this user may write "
-                  "with --config-dir\n",
-                  path, strerror(errno));
+    (void)fprintf(stderr, "ndb_mgmd: %s cannot be written: %s; %s\n", path, strerror(errno),
+                  mgmd_write_cure(errno));
     return -1;
 }
 
@@ -158,18 +156,21 @@ void mgmd_identity_confirm(struct mgmd *mgmd)
  * 0 = none. *newest is the greatest number that one with the present content has. */
 static uint32_t unlike_node(const struct mgmd *mgmd, uint32_t *newest)
 {
-    uint32_t digest = config_content_digest(mgmd->config);
+    char why[128];
 
     *newest = 0;
     for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
         const struct mgmd_node *node = &mgmd->nodes[id];
         if (!node->linked || !node->status_known || node->start_level != START_STARTED) continue;
-        if (node->digest == 0) continue;
-        if (node->digest == digest) {
+        /* Another version has other parameters in its digest, and its number says too little. */
+        if (node->digest == 0 || node->version != MGMD_VERSION) continue;
+        if (mgmd_runs_with(node, mgmd->config)) {
             if (node->generation > *newest) *newest = node->generation;
-        } else if (mgmd_kept_digest(mgmd, node->generation) != node->digest) {
-            return id;
+            continue;
         }
+        struct cluster_config *kept = mgmd_running_config(mgmd, node, why, sizeof(why));
+        if (kept == NULL) return id;
+        config_free(kept);
     }
     return 0;
 }

@@ -100,16 +100,6 @@ struct cluster_config *mgmd_kept_load_newest(struct mgmd *mgmd)
     return NULL;
 }
 
-uint32_t mgmd_kept_digest(const struct mgmd *mgmd, uint32_t generation)
-{
-    char why[128];
-    struct cluster_config *kept = mgmd_kept_load(mgmd, generation, why, sizeof(why));
-    uint32_t digest = kept == NULL ? 0 : config_content_digest(kept);
-
-    config_free(kept);
-    return digest;
-}
-
 /* A generation is made once: not with the number of one whose file is damaged, either. */
 uint32_t mgmd_kept_next(const struct mgmd *mgmd, const struct cluster_config *config)
 {
@@ -129,9 +119,8 @@ int mgmd_kept_store(struct mgmd *mgmd, const struct cluster_config *config)
     int why = bytes == NULL ? ENOMEM : errno;
     free(bytes);
     if (rc != 0)
-        cluster_log_stderr("the cache %s cannot be written: %s; name a directory where this "
-                           "user may write with --config-dir",
-                           path, strerror(why));
+        cluster_log_stderr("the cache %s cannot be written: %s; %s", path, strerror(why),
+                           mgmd_write_cure(why));
     errno = why;
     return rc;
 }
@@ -214,26 +203,26 @@ static bool says_digest(const struct mgmd_node *node)
 
 /* Does the node run with this configuration? Its number says nothing where the content is known: a
  * server gives one to what it has without a kept one. */
-static bool runs_with(const struct mgmd_node *node, const struct cluster_config *config)
+bool mgmd_runs_with(const struct mgmd_node *node, const struct cluster_config *config)
 {
     if (says_digest(node)) return node->digest == config_content_digest(config);
     return node->generation == config_generation(config);
 }
 
 /* What the node runs with, of those that are kept; NULL: none of them, with the reason. */
-static struct cluster_config *running_config(const struct mgmd *mgmd, const struct mgmd_node *node,
-                                             char *why, size_t why_size)
+struct cluster_config *mgmd_running_config(const struct mgmd *mgmd, const struct mgmd_node *node,
+                                           char *why, size_t why_size)
 {
     struct cluster_config *old = mgmd_kept_load(mgmd, node->generation, why, why_size);
     if (old == NULL && !says_digest(node)) return NULL;
-    if (old != NULL && runs_with(node, old)) return old;
+    if (old != NULL && mgmd_runs_with(node, old)) return old;
     if (old != NULL) (void)snprintf(why, why_size, "what has its number here is another one");
     config_free(old);
     for (uint32_t at = mgmd_kept_newest(mgmd, UINT32_MAX); at != 0;
          at = mgmd_kept_newest(mgmd, at)) {
         char other[128];
         old = at == node->generation ? NULL : mgmd_kept_load(mgmd, at, other, sizeof(other));
-        if (old != NULL && runs_with(node, old)) return old;
+        if (old != NULL && mgmd_runs_with(node, old)) return old;
         config_free(old);
     }
     return NULL;
@@ -252,15 +241,16 @@ uint8_t *mgmd_config_encode(const struct mgmd *mgmd, uint32_t from_node, size_t 
         }
     }
     char reason[128];
-    bool current = from_node == 0 || runs_with(&mgmd->nodes[from_node], mgmd->config);
+    bool current = from_node == 0 || mgmd_runs_with(&mgmd->nodes[from_node], mgmd->config);
     struct cluster_config *old =
-        current ? NULL : running_config(mgmd, &mgmd->nodes[from_node], reason, sizeof(reason));
+        current ? NULL : mgmd_running_config(mgmd, &mgmd->nodes[from_node], reason, sizeof(reason));
     if (!current && old == NULL) {
         (void)snprintf(why, why_size,
                        "generation %u, which node %u runs with, is not kept here: %s", *generation,
                        from_node, reason);
         return NULL;
     }
+    *generation = config_generation(current ? mgmd->config : old);
     uint8_t *bytes = config_encode(current ? mgmd->config : old, size);
     if (bytes == NULL) (void)snprintf(why, why_size, "out of memory");
     config_free(old);
@@ -276,8 +266,8 @@ bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool who
         const struct mgmd_node *node = &mgmd->nodes[id];
         char what[300] = "";
         char reason[128];
-        if (!node->linked || node->generation == 0 || runs_with(node, mgmd->config)) continue;
-        struct cluster_config *old = running_config(mgmd, node, reason, sizeof(reason));
+        if (!node->linked || node->generation == 0 || mgmd_runs_with(node, mgmd->config)) continue;
+        struct cluster_config *old = mgmd_running_config(mgmd, node, reason, sizeof(reason));
         if (old == NULL && (whole || !says_digest(node)))
             continue; /* The others refuse what does not fit. */
         if (old == NULL) {
@@ -286,7 +276,8 @@ bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool who
                            "here, and differs from this one: whether it could come back alone is "
                            "not known. Order it at a management server that has that one, restart "
                            "all data nodes together (ALL RESTART), start this server with the file "
-                           "that they run with, or order RESTART -f, which checks nothing",
+                           "that they run with, or order RESTART -f, which looks neither at that "
+                           "nor at whether somebody else has its rows",
                            id, node->generation);
             return false;
         }
@@ -296,7 +287,7 @@ bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool who
         if (strcmp(needs, "IS") == 0 && !(whole && initial))
             (void)snprintf(why, size,
                            "%s. That takes effect only in an initial restart of the whole cluster "
-                           "(ALL RESTART -i), which empties it",
+                           "(ALL RESTART -i), which empties it; else take the change back",
                            what);
         else if (strcmp(needs, "S") == 0 && !whole)
             (void)snprintf(why, size,

@@ -281,7 +281,11 @@ static int start(struct mgmd *mgmd)
         return -1;
     }
     mgmd->link = mgm_link_start(mgmd);
-    if (mgmd->link == NULL || write_pid(mgmd) != 0) return -1;
+    if (mgmd->link == NULL) {
+        (void)fputs("ndb_mgmd: out of memory\n", stderr);
+        return -1;
+    }
+    if (write_pid(mgmd) != 0) return -1;
     (void)uv_timer_init(mgmd->loop, &mgmd->timer);
     (void)uv_timer_init(mgmd->loop, &mgmd->exit_timer);
     mgmd->timer.data = mgmd;
@@ -369,10 +373,13 @@ static int run_as_daemon(struct mgmd *mgmd)
     int ends[2];
     char done = 0;
 
-    if (pipe(ends) != 0) return 1;
+    pid_t child = -1;
+    if (pipe(ends) == 0) child = fork();
+    if (child < 0) {
+        perror("ndb_mgmd: it cannot go to the background");
+        return 1;
+    }
     (void)fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-    pid_t child = fork();
-    if (child < 0) return 1;
     if (child == 0) {
         (void)close(ends[0]);
         (void)setsid();

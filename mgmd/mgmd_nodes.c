@@ -196,7 +196,8 @@ static void log_progress(struct mgmd *mgmd, uint32_t id)
 {
     struct mgmd_node *node = &mgmd->nodes[id];
     const struct config_section *section = config_node(mgmd->config, id);
-    uint64_t interval = config_get_u64(section, CFG_NDBD_StartupStatusReportFrequency) * 1000;
+    uint64_t interval = /* It may have left the configuration. */
+        section == NULL ? 0 : config_get_u64(section, CFG_NDBD_StartupStatusReportFrequency) * 1000;
     uint64_t now = uv_now(mgmd->loop);
     char left[48] = "";
     char line[128];
@@ -290,9 +291,6 @@ static const struct {
 
 bool mgmd_node_signal(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
 {
-    const struct config_section *section = config_node(mgmd->config, id);
-
-    if (section == NULL || config_section_kind(section) != CONFIG_NDBD) return false;
     for (uint32_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
         if (taken[i].gsn != sig->gsn) continue;
         if (sig->words < taken[i].words_min) return false;

@@ -118,6 +118,12 @@ say "a node that has left the configuration is not looked for any more, and foun
 cp "$BOX/config.ini" "$BOX/both.ini"
 sed -i -z 's/NoOfReplicas=2/NoOfReplicas=1/; s/\[ndbd\]\nNodeId=2\n[^[]*//' "$BOX/config.ini"
 reload
+for order in 'ALL RESTART' 'ROLLING RESTART' '1 RESTART'; do
+    want 255 "$BIN/ndb_mgm" -e "$order"
+    want_text out '(NoOfReplicas of node 1: 2 became 1|data node 2 is gone).*ALL RESTART -i'
+done
+want 0 "$BIN/ndb_mgm" -e '1 STATUS' # Node 2 is heard meanwhile, and still counts.
+! grep 'a signal was refused' "$BOX/mgm/ndb_49_cluster.log" || fail "a node that has left is cut off"
 angel=$(cat "$BOX/node2/ndb_2.pid")
 looked=$(grep -c 'no link to node 2 yet' "$BOX/mgm/ndb_49_cluster.log")
 pkill -9 -P "$angel" ndbmtd # The angel starts it again, and no management server has such a node.

@@ -138,7 +138,10 @@ static void a_change_says_which_restart_it_needs(void **unused)
     needs("DataMemory=90M", "DataMemory=100M\nServerPort=4711", "S",
           "ServerPort of node 2: 0 became");
     needs("Nodegroup=0", "#none", "", ""); /* It gets group 0 all the same. */
-    needs("", "#two more", "S", "is new");
+    needs("", "#two more", "IS", "is new");
+    needs("Nodegroup=0\n[ndbd]\nNodegroup=0\n[ndbd]\nNodegroup=1",
+          "Nodegroup=1\n[ndbd]\nNodegroup=0\n[ndbd]\nNodegroup=1", "IS",
+          "Nodegroup of node 2: 0 became 1");
 }
 
 /* The number is what version 1.0.0 makes of this file, and what its nodes compare with: when a new
