@@ -145,7 +145,7 @@ struct ndb_reads *ndb_reads_begin(ndb_t *ndb, struct ndb_row_read *read, uint32_
 void ndb_reads_drop(struct ndb_reads *reads)
 {
     if (reads == NULL) return;
-    reads->ndb->async_pending--;
+    async_completed(reads->ndb, 0);
     leave(reads);
     free(reads);
 }

@@ -52,7 +52,7 @@ void ndb_transaction_close(struct ndb_transaction *t)
         error_set(&ndb->error, ERR_MISUSE_4507, "ndb_transaction_close of what a call waits for");
         return;
     }
-    if (t->in_flight_async) ndb->async_pending--;
+    if (t->in_flight_async) async_completed(ndb, 0);
     api_tx_close(t->tx);
     struct ndb_operation *next;
     for (struct ndb_operation *operation = t->first; operation != NULL; operation = next) {
@@ -175,7 +175,7 @@ int ndb_execute_async(struct ndb_transaction *t, enum ndb_execute_type type, uin
 {
     if (t == NULL) return -1;
     if (callback == NULL) return error_set(&t->error, ERR_NO_CALLBACK, NULL);
-    if (api_tx_in_flight(t->tx))
+    if (api_tx_in_flight(t->tx) || t->waiting)
         return error_set(&t->error, ERR_API_STATE, "the transaction is being executed");
     t->callback = callback;
     t->context = context;

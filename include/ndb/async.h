@@ -11,8 +11,8 @@ extern "C" {
 /* ---- Asynchronous calls ---- */
 
 /* result 0 or -1, as ndb_execute would return. Runs inside ndb_poll, ndb_process or any waiting
-   call on the same ndb_t. It may define, execute asynchronously and close; calls that wait are
-   refused in it (4507). */
+   call on the same ndb_t. It may define, execute asynchronously and close, but not close or execute
+   what a call waits for just then; that, and calls that wait, are refused in it (4507, 4100). */
 typedef void (*ndb_callback)(int result, struct ndb_transaction *transaction, void *context);
 
 /* Queues the operations defined so far; they are sent when flush_bytes wait, by ndb_flush, or by

@@ -170,13 +170,13 @@ NDB_API int ndb_scan_count(ndb_t *ndb, struct ndb_table *table, uint64_t *count,
 NDB_API int ndb_scan_count_where(ndb_t *ndb, struct ndb_table *table,
                                  const struct ndb_program *program, uint64_t *count,
                                  uint32_t timeout_ms);
-/* The same of a range of an index. */
+/* The same of a range of an index; NULL = all rows. */
 NDB_API int ndb_scan_count_range(ndb_t *ndb, struct ndb_table *table,
                                  const struct ndb_index_range *range,
                                  const struct ndb_program *program, uint64_t *count,
                                  uint32_t timeout_ms);
-/* The same of several ranges, see ndb_scan_options: rows that several ranges hold count for each.
- */
+/* The same of several ranges, see ndb_scan_options: rows that several ranges hold count for each. A
+ * number without ranges is an error (4259). */
 NDB_API int ndb_scan_count_ranges(ndb_t *ndb, struct ndb_table *table,
                                   const struct ndb_index_range *ranges, uint32_t range_count,
                                   const struct ndb_program *program, uint64_t *count,

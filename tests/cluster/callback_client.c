@@ -29,6 +29,9 @@ struct client {
     /* What a call waits for now. */
     struct ndb_transaction *executed;
     struct ndb_scan *scanned;
+    /* What a callback closes, and does it begin and drop reads, too? */
+    struct ndb_transaction *other;
+    uint32_t drops;
 };
 
 static _Noreturn void die(const char *what, const ndb_error_t *error)
@@ -143,6 +146,45 @@ static void close_scanned(struct client *client)
     want("was a scan's close tried in a wait", client->refused != 0, 1);
 }
 
+static void reads_ended(void *context)
+{
+    (void)context;
+    want("callbacks of reads that were dropped", 1, 0);
+}
+
+static void close_other(int result, struct ndb_transaction *t, void *context)
+{
+    struct client *client = context;
+    struct row row = {.key = 1};
+    struct ndb_row_read read = {.record = client->record, .row = &row};
+    struct ndb_reads *reads = NULL;
+    (void)t;
+    want("the first one's result", result, 0);
+    if (client->drops)
+        reads = ndb_reads_begin(client->ndb, &read, 1, TIMEOUT_MS, reads_ended, client);
+    want("are there reads", reads != NULL, client->drops);
+    ndb_transaction_close(client->other);
+    ndb_reads_drop(reads);
+}
+
+/* The last that a poll waits for is closed or dropped in a callback: nothing is left to wait for.
+ */
+static void close_polled(struct client *client)
+{
+    for (client->drops = 0; client->drops < 2; client->drops++) {
+        struct ndb_transaction *first = begin_write(client, 5);
+        if (ndb_execute(first, NDB_NO_COMMIT, TIMEOUT_MS) != 0)
+            die("locking write", ndb_transaction_error(first));
+        client->other = begin_write(client, 6); /* It waits for the row's lock. */
+        begin_async(client, client->other);
+        if (ndb_execute_async(first, NDB_COMMIT, TIMEOUT_MS, close_other, client) != 0)
+            die("first commit", ndb_transaction_error(first));
+        want("a poll", ndb_poll(client->ndb, NDB_NO_TIMEOUT, 4) > 0, 1);
+        want("pending behind the poll", ndb_pending(client->ndb), 0);
+        ndb_transaction_close(first);
+    }
+}
+
 static void no_ranges(struct client *client, struct ndb_table *table)
 {
     const struct ndb_scan_options options = {.range_count = 1};
@@ -152,6 +194,7 @@ static void no_ranges(struct client *client, struct ndb_table *table)
     want("its error", ndb_error(client->ndb)->code, 4259);
     want("a count of them",
          ndb_scan_count_ranges(client->ndb, table, NULL, 2, NULL, &count, TIMEOUT_MS), -1);
+    want("its error", ndb_error(client->ndb)->code, 4259);
     want("a count of all", ndb_scan_count_range(client->ndb, table, NULL, NULL, &count, TIMEOUT_MS),
          0);
     want("rows", (int64_t)count, 1);
@@ -186,6 +229,7 @@ int main(void)
     execute_twice(&client);
     close_executed(&client);
     close_scanned(&client);
+    close_polled(&client);
     no_ranges(&client, table);
     delete_row(&client);
     ndb_record_release(client.record);
