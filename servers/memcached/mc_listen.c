@@ -215,20 +215,29 @@ static void on_incoming(uv_poll_t *poll, int status, int events)
     accept_all(listener);
 }
 
-void mc_listen_begin(struct mc_server *server)
+int mc_listen_begin(struct mc_server *server)
 {
+    int error = 0;
     for (uint32_t i = 0; i < server->listener_count; i++) {
         struct mc_listener *listener = &server->listeners[i];
         if (listener->udp) continue; /* A worker's. */
-        if (listener->poll.data == NULL) uv_poll_init(&server->loop, &listener->poll, listener->fd);
-        listener->poll.data = listener;
-        uv_poll_start(&listener->poll, UV_READABLE, on_incoming);
+        if (listener->poll.data == NULL)
+            error = uv_poll_init(&server->loop, &listener->poll, listener->fd);
+        if (error == 0) {
+            listener->poll.data = listener;
+            error = uv_poll_start(&listener->poll, UV_READABLE, on_incoming);
+        }
+        if (error != 0) {
+            mc_log("connections cannot be accepted: %s", uv_strerror(error));
+            return -1;
+        }
     }
     if (server->disabled_since_us != 0)
         atomic_fetch_add(&server->listen_disabled_us,
                          uv_hrtime() / 1000u - server->disabled_since_us);
     server->disabled_since_us = 0;
     server->accepting = true;
+    return 0;
 }
 
 void mc_listen_again(struct mc_server *server)

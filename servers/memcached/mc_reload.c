@@ -62,7 +62,10 @@ static struct ndb_cluster_connection *connect_to(const char *connect_string, boo
     ndb_error_t error;
     struct ndb_cluster_connection *connection =
         ndb_connection_create(connect_string[0] == 0 ? NULL : connect_string, &options);
-    if (connection == NULL) return NULL;
+    if (connection == NULL) {
+        mc_log("no memory, or a wrong connect string: %s", connect_string);
+        return NULL;
+    }
     /* Before the first one is there somebody may look; later the log tells what matters. */
     struct wait_told *wait =
         configurer.server->cluster_count == 0 ? wait_told_begin("ndb_memcached") : NULL;
@@ -87,6 +90,9 @@ static uint32_t cluster_index(struct mc_server *server, const char *text, bool a
     if (connection == NULL) return MC_CLUSTERS_MAX;
     ndb_t *ndb = ndb_open(connection, MC_SCHEMA);
     if (ndb == NULL) {
+        ndb_error_t error;
+        ndb_connection_error(connection, &error);
+        tell_unreachable(text, &error);
         ndb_connection_free(connection);
         return MC_CLUSTERS_MAX;
     }
@@ -248,7 +254,10 @@ static void *configurer_main(void *argument)
 
 int mc_reload_start(struct mc_server *server)
 {
-    return pthread_create(&server->configurer, NULL, configurer_main, server);
+    int error = pthread_create(&server->configurer, NULL, configurer_main, server);
+    if (error == 0) return 0;
+    mc_log("the thread that looks for changes cannot be started: %s", strerror(error));
+    return -1;
 }
 
 bool mc_reload_stop(struct mc_server *server)

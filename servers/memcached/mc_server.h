@@ -71,7 +71,7 @@ bool mc_log_tells(const struct mc_server *server, enum mc_verbosity what);
 
 /* mc_listen.c: sockets that accept. 0 or -1, after a line of log. */
 int mc_listen_open(struct mc_server *server);
-void mc_listen_begin(struct mc_server *server);
+int mc_listen_begin(struct mc_server *server);
 /* A connection has gone: others may come. Any thread. */
 void mc_listen_again(struct mc_server *server);
 void mc_listen_close(struct mc_server *server);

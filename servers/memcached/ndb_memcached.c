@@ -1,6 +1,7 @@
 /* ndb_memcached.c -- the program: starts the server, and ends it in order. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <signal.h>
@@ -9,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,9 +53,13 @@ bool mc_log_tells(const struct mc_server *of, enum mc_verbosity what)
 static int become_user(const char *name)
 {
     if (name == NULL || getuid() != 0) return 0;
+    errno = 0;
     struct passwd *user = getpwnam(name);
     if (user == NULL) {
-        mc_log("there is no user %s", name);
+        if (errno == 0 || errno == ENOENT)
+            mc_log("there is no user %s", name);
+        else
+            mc_log("user %s cannot be looked up: %s", name, strerror(errno));
         return -1;
     }
     if (initgroups(name, user->pw_gid) == 0 && setgid(user->pw_gid) == 0 &&
@@ -88,21 +95,94 @@ static void allow_core_files(void)
     mc_log("core files cannot be larger: %s", strerror(errno));
 }
 
+static bool pid_written; /* Into a file, and no device. */
+
 static void remove_pid(void)
 {
-    if (server.options.pid_file != NULL) unlink(server.options.pid_file);
+    if (pid_written) unlink(server.options.pid_file);
+}
+
+/* Until the loop takes signals: the cluster may be waited for. */
+static void end_early(int number)
+{
+    remove_pid();
+    signal(number, SIG_DFL);
+    raise(number);
 }
 
 static int write_pid(const char *path)
 {
+    struct stat status;
     if (path == NULL) return 0;
     FILE *file = fopen(path, "w");
     if (file == NULL) {
         mc_log("%s: %s", path, strerror(errno));
         return -1;
     }
+    pid_written = fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
+    signal(SIGTERM, end_early);
+    signal(SIGINT, end_early);
     fprintf(file, "%ld\n", (long)getpid());
-    return fclose(file) == 0 ? 0 : -1;
+    if (fclose(file) == 0) return 0;
+    mc_log("%s: %s", path, strerror(errno));
+    remove_pid();
+    return -1;
+}
+
+static int report = -1; /* The parent waits at the other end. */
+
+/* The parent ends when the child serves, with 0, or with the child, which has said why. */
+static int go_to_background(void)
+{
+    int ends[2];
+    char done;
+    pid_t child = -1;
+    (void)fflush(NULL);
+    if (pipe(ends) == 0) child = fork();
+    if (child < 0) {
+        mc_log("cannot go to the background: %s", strerror(errno));
+        return -1;
+    }
+    if (child > 0) {
+        close(ends[1]);
+        ssize_t got;
+        while ((got = read(ends[0], &done, 1)) < 0 && errno == EINTR) {
+        }
+        _exit(got == 1 ? 0 : 1);
+    }
+    close(ends[0]);
+    (void)fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    report = ends[1];
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* Whoever ends the parent now does not want it. */
+    (void)setsid();
+    if (chdir("/") != 0) mc_log("/: %s", strerror(errno));
+    return 0;
+}
+
+/* It serves: the parent and the terminal are let go. */
+static void let_go(void)
+{
+    if (report < 0) return;
+    int null = server.options.verbose > 0 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; null >= 0 && fd <= 2; fd++)
+        (void)dup2(null, fd);
+    (void)prctl(PR_SET_PDEATHSIG, 0);
+    if (write(report, "", 1) != 1) mc_log("who has started this server does not wait any more");
+    close(report);
+}
+
+/* A file that is named from here is found from "/", too. */
+static int make_absolute(const char **path)
+{
+    char here[4096];
+    char *whole;
+    if (*path == NULL || (*path)[0] == '/') return 0;
+    if (getcwd(here, sizeof here) == NULL || asprintf(&whole, "%s/%s", here, *path) < 0) {
+        mc_log("%s: %s", *path, strerror(errno));
+        return -1;
+    }
+    *path = whole;
+    return 0;
 }
 
 /* ---- The main loop: it accepts, and keeps the time. ---- */
@@ -119,7 +199,7 @@ static void on_clock(uv_timer_t *timer)
     service_alive(CLOCK_MS);
     mc_reload_watch(&server);
     if (!server.accepting && atomic_load(&server.connections) < server.options.connections)
-        mc_listen_begin(&server);
+        (void)mc_listen_begin(&server);
 }
 
 static void stop(void)
@@ -134,7 +214,7 @@ static void on_wake(uv_async_t *wake)
     if (atomic_load(&server.stopping)) {
         stop();
     } else if (!server.accepting && atomic_load(&server.connections) < server.options.connections) {
-        mc_listen_begin(&server);
+        (void)mc_listen_begin(&server);
     }
 }
 
@@ -154,9 +234,10 @@ static int serve(bool *left)
         if ((result = mc_worker_start(&server, started)) == 0) started++;
     if (result == 0) result = mc_reload_start(&server);
     bool reloading = result == 0;
+    if (result == 0) result = mc_listen_begin(&server);
     if (result == 0) {
-        mc_listen_begin(&server);
         mc_log("ready: role %s, %u threads", server.options.role, server.options.threads);
+        let_go();
         service_ready("Role %s", server.options.role);
         uv_run(&server.loop, UV_RUN_DEFAULT);
         service_notify("STOPPING=1");
@@ -216,10 +297,9 @@ static int prepare(void)
         mc_log("no memory");
         return -1;
     }
-    if (server.options.daemonize && daemon(0, server.options.verbose > 0) != 0) {
-        mc_log("cannot go to the background: %s", strerror(errno));
+    if (server.options.daemonize &&
+        (make_absolute(&server.options.pid_file) != 0 || go_to_background() != 0))
         return -1;
-    }
     program_takes_no_hangup(server.options.daemonize); /* As memcached does. */
     /* Only the process that stays locks it: a child inherits no locks. */
     if (server.options.lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) != 0)

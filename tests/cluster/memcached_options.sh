@@ -71,11 +71,11 @@ limited=(env)
 [ "$(id -u)" -ne 0 ] || limited=(setpriv --bounding-set -sys_resource) # Else it would have as many as it wants.
 for descriptors in 5 8 10 11 12 13 14 15 16 17 18 19 20 22 24 28 32; do
     rm -f "$BOX/few.log"
-    (ulimit -n "$descriptors" && exec "${limited[@]}" "$BIN/ndb_memcached" -l 127.0.0.1 -p "$PORT" -t 2 -u root -P "$BOX/few.pid" \
+    (ulimit -n "$descriptors" && exec "${limited[@]}" "$BIN/ndb_memcached" -l 127.0.0.1 -p "$PORT" -U "$PORT" -t 2 -u root -P "$BOX/few.pid" \
         -e "connectstring=$CS;role=mc-only") >"$BOX/few.log" 2>&1 &
     pid=$!
     PIDS+=("$pid")
-    for _ in $(seq 100); do
+    for _ in $(seq 600); do
         kill -0 "$pid" 2>/dev/null || break
         if grep -qs 'ready: role' "$BOX/few.log"; then break; fi
         sleep 0.1
@@ -88,12 +88,38 @@ for descriptors in 5 8 10 11 12 13 14 15 16 17 18 19 20 22 24 28 32; do
     wait "$pid"
     code=$?
     case $code in
-    0 | 1 | 143) [ -s "$BOX/few.log" ] || fail "nothing is said with $descriptors descriptors" ;;
+    0) ;;
+    1) tail -n 1 "$BOX/few.log" | grep -q 'oo many open files' || fail "the reason is not said: $(cat "$BOX/few.log")" ;;
     *) fail "exit code $code with $descriptors descriptors: $(cat "$BOX/few.log")" ;;
     esac
     echo "$descriptors: $code $(tail -n 1 "$BOX/few.log")"
     [ ! -e "$BOX/few.pid" ] || fail "the file with its number is still there, with $descriptors descriptors"
 done
+
+say "what is ended while it waits for a cluster, or cannot write the number, leaves no file either"
+"$BIN/ndb_memcached" -p 0 -s "$BOX/early.socket" -P "$BOX/early.pid" -e "connectstring=127.0.0.1:1;role=mc-only" 2>/dev/null &
+pid=$!
+PIDS+=("$pid")
+wait_text early.pid "^$pid\$"
+kill -TERM "$pid"
+wait "$pid"
+[ "$?" -eq 143 ] || fail "it is not ended by the signal"
+[ ! -e "$BOX/early.pid" ] || fail "the file with its number is still there"
+want 1 "$BIN/ndb_memcached" -d -p 0 -s "$BOX/none.socket" -P "$BOX/none.pid" -e "connectstring=$CS;role=nosuch"
+want_text err 'there is no role "nosuch"'
+[ ! -e "$BOX/none.pid" ] || fail "a server that is not there has a pid file"
+want 0 "$BIN/ndb_memcached" -d -p 0 -s "$BOX/relative.socket" -P relative.pid -e "connectstring=$CS;role=mc-only"
+pid=$(cat "$BOX/relative.pid") || fail "no file with the number where it was named"
+PIDS+=("$pid")
+kill -TERM "$pid"
+for _ in $(seq 600); do
+    kill -0 "$pid" 2>/dev/null || break
+    sleep 0.1
+done
+[ ! -e "$BOX/relative.pid" ] || fail "the file that was named from here is still there"
+want 1 "$BIN/ndb_memcached" -p 0 -s "$BOX/none.socket" -P /dev/full -e "connectstring=$CS;role=mc-only"
+want_text err '/dev/full: No space left on device'
+[ -c /dev/full ] || fail "the device is gone"
 
 say "-M: an error instead of eviction"
 start_server mc-only -m 4 -M -v
