@@ -76,10 +76,7 @@ int life_run(struct process *process, const struct options *options)
     angel_tell_settings(process);
     process_catch_faults(process);
     if (make_node(process) != 0) return 1;
-    if (workers_init(process) != 0) {
-        process_log(process, LOG_LEVEL_ERROR, "%s", exit_code_text(EXIT_MEMALLOC));
-        return 1;
-    }
+    if (workers_init(process) != 0) return 1;
     if (host_os_open(process) != 0) return 1;
     uv_loop_t *loop = &workers_first_sockets(process)->loop;
     for (uint32_t i = 0; i < 2; i++) {

@@ -253,26 +253,27 @@ static bool is_written_to(const struct process *process, uint32_t no)
     return role == ROLE_SEND || (role == ROLE_RECV && process->config.send_count == 0);
 }
 
+/* NULL: the reason was told. */
 static struct sockets *sockets_create(const struct process *process, uint32_t no)
 {
     struct sockets *sockets = calloc(1, sizeof *sockets);
-    if (sockets == NULL) goto out;
-    int error = transporter_loop_init(&sockets->loop);
-    if (error != 0) {
-        process_log((struct process *)(uintptr_t)process, LOG_LEVEL_ERROR,
-                    "the network cannot be used: %s", uv_strerror(error));
-        goto out;
-    }
-    if (uv_async_init(&sockets->loop, &sockets->wake, on_wake) != 0) goto out;
-    uv_timer_init(&sockets->loop, &sockets->sleep_timer);
-    if (is_written_to(process, no)) {
+    int error = sockets == NULL ? UV_ENOMEM : transporter_loop_init(&sockets->loop);
+    if (error == 0) error = uv_async_init(&sockets->loop, &sockets->wake, on_wake);
+    if (error == 0) error = uv_timer_init(&sockets->loop, &sockets->sleep_timer);
+    if (error == 0 && is_written_to(process, no)) {
         sockets->queues = send_queues_create(process->config.thread_count, 0);
-        if (sockets->queues == NULL) goto out;
+        if (sockets->queues == NULL) error = UV_ENOMEM;
     }
-    if (layout_role(&process->config, no) != ROLE_SEND) return sockets;
-    sockets->writer = link_writer_create(&sockets->loop);
-    if (sockets->writer != NULL) return sockets;
-out:
+    if (error == 0 && layout_role(&process->config, no) == ROLE_SEND) {
+        sockets->writer = link_writer_create(&sockets->loop);
+        if (sockets->writer == NULL) error = UV_ENOMEM;
+    }
+    if (error == 0) return sockets;
+    struct process *teller = (struct process *)(uintptr_t)process;
+    if (error == UV_ENOMEM)
+        process_log(teller, LOG_LEVEL_ERROR, "%s", exit_code_text(EXIT_MEMALLOC));
+    else
+        process_log(teller, LOG_LEVEL_ERROR, "the network cannot be used: %s", uv_strerror(error));
     free(sockets); /* The process ends. */
     return NULL;
 }

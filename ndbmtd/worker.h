@@ -67,7 +67,7 @@ struct worker {
 /* The sockets of the first recv thread, which is the process's first thread. */
 struct sockets *workers_first_sockets(struct process *process);
 /* Makes workers and loops; before any other thread of the process is started: they wake the
- * workers. 0, or -1: no memory. */
+ * workers. 0, or -1: the reason was told. */
 int workers_init(struct process *process);
 /* Runs all threads of the node until it has stopped; returns then. The calling thread becomes the
  * first recv thread. 0, or why a thread could not be started, as in errno. */
