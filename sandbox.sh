@@ -131,7 +131,25 @@ alive() {
     [[ "$program" == "$BIN"/* ]]
 }
 
-connect_string() { cat "$BOX/connectstring"; }
+# An empty connect string is the default one: whoever listens there. What is no address of the sandbox counts as lost, and
+# config.ini has the port, too.
+connect_string() {
+    local text
+    text=$(cat "$BOX/connectstring" 2>/dev/null) || true
+    if [[ ! "$text" =~ ^127\.0\.0\.1:[0-9]+$ ]]; then
+        text=127.0.0.1:$(sed -n 's/^PortNumber=\([0-9][0-9]*\)$/\1/p' "$BOX/config.ini" 2>/dev/null) || true
+    fi
+    [ "$text" != 127.0.0.1: ] && echo "$text"
+}
+
+has_connect_string() { connect_string >/dev/null; }
+
+# The programs in sandbox/bin read it.
+keep_address() {
+    local text
+    text=$(connect_string)
+    echo "$text" >"$BOX/connectstring"
+}
 
 PID_FILES=("$BOX/mgm/ndb_49.pid" "$BOX/node1/ndb_1.pid" "$BOX/node2/ndb_2.pid")
 
@@ -154,7 +172,7 @@ lost_servers() {
     done
 }
 
-running() { [ -f "$BOX/connectstring" ] && alive "${PID_FILES[0]}"; }
+running() { has_connect_string && alive "${PID_FILES[0]}"; }
 
 need_running() {
     running && return 0
@@ -172,6 +190,7 @@ write_programs() {
 # the machine, the port may be that of another cluster by now.
 is_there() {
     NDB_CONNECTSTRING=\$(cat "$BOX/connectstring" 2>/dev/null) && pid=\$(cat "${PID_FILES[0]}" 2>/dev/null) || return 1
+    case \$NDB_CONNECTSTRING in *[!0-9.:]*) return 1 ;; 127.0.0.1:[0-9]*) ;; *) return 1 ;; esac
     words=\$(tr '\\0' '\\n' 2>/dev/null <"/proc/\$pid/cmdline")
     case \$words in "$BIN/ndb_mgmd"*"--config-dir=$BOX/mgm"*) ;; *) false ;; esac
 }
@@ -291,13 +310,14 @@ last_words() {
 start_cluster() {
     local port
     end_lost_servers
-    if [ "$(living)" = 0 ] || [ ! -f "$BOX/connectstring" ]; then
+    if [ "$(living)" = 0 ] || ! has_connect_string; then
         write_config
         check_room
         say "Starting one management node and two data nodes"
     else
         say "Starting what is not running any more of one management node and two data nodes"
         touch "$BOX/config.ini" # The files of this start are newer.
+        keep_address
         port=$(connect_string)
         port=${port#*:}
         if ! alive "${PID_FILES[0]}" && [ "$(free_port "$port")" != "$port" ]; then
@@ -677,6 +697,7 @@ start)
     write_programs
     if running; then need_answer; fi
     if running && [ "$(living)" = 3 ]; then
+        keep_address
         need_nodes --verbose=0
         said="The cluster is running already"
     else

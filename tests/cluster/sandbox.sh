@@ -240,6 +240,24 @@ want_text out 'The package database is there'
 port=$(sed 's/.*://' "$SANDBOX/connectstring")
 kill "$stranger"
 
+say "The file with the cluster's address is lost: the default one, which may be a stranger's, does not count"
+for text in '' localhost 127.0.0.1: $'127.0.0.1:1\n127.0.0.1:2'; do
+    printf '%s' "$text" >"$SANDBOX/connectstring"
+    want 1 "$SANDBOX/bin/ndb_mgm" -e SHUTDOWN
+    want_text err '^The cluster of the sandbox does not run: ./sandbox.sh start'
+    box 0 env
+    want_text out "^export NDB_CONNECTSTRING=127.0.0.1:$port\$"
+    box 0 status
+    box 0 start
+    want_text out 'The cluster is running already'
+    [ "$(cat "$SANDBOX/connectstring")" = "127.0.0.1:$port" ] || fail "the address is not put back"
+done
+rm "$SANDBOX/connectstring"
+box 0 stop
+want_text out 'The cluster is down'
+box 0 start
+[ "$(cat "$SANDBOX/connectstring")" = "127.0.0.1:$port" ] || fail "the address is not put back by a start"
+
 say "The management server hangs"
 pid=$(pid_of mgm/ndb_49.pid)
 kill -STOP "$pid"
