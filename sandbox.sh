@@ -212,7 +212,7 @@ END
 threads_line() {
     local count
     if [ -d "$BOX/node1/ndb_1_fs" ] || [ -d "$BOX/node2/ndb_2_fs" ]; then
-        grep '^NumCPUs=' "$BOX/config.ini" || true
+        grep -s '^NumCPUs=' "$BOX/config.ini" || true
     else
         count=$(nproc)
         echo "NumCPUs=$((count > 8 ? 8 : count))"

@@ -1,6 +1,7 @@
 /* foreign_options.c -- options of other such systems, which scripts bring along. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "service/foreign_options.h"
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +74,12 @@ static void judge(const char *program, const char *argument, const struct foreig
                   (int)strcspn(argument, "="), argument, option->reason);
 }
 
+/* A value may be a number below 0, or the standard input. */
+static bool is_option(const char *argument)
+{
+    return argument[0] == '-' && argument[1] != '\0' && !isdigit((unsigned char)argument[1]);
+}
+
 int foreign_options_take(const char *program, int argc, char **argv)
 {
     int kept = 1;
@@ -89,7 +96,7 @@ int foreign_options_take(const char *program, int argc, char **argv)
         if (value != NULL) value++;
         if (option->takes == WITHOUT && value != NULL) fail(program, argument, "it takes no value");
         if (option->takes == NEEDS && value == NULL) {
-            if (at == argc) fail(program, argument, "it needs a value");
+            if (at == argc || is_option(argv[at])) fail(program, argument, "it needs a value");
             value = argv[at++];
         }
         judge(program, argument, option, value);

@@ -88,6 +88,7 @@ for program in ndb_mgm ndb_mgmd ndbmtd ndb_import ndb_desc; do wrong 0 '(^| )(nd
 wrong 0 '^Usage: ndb_mgmd' ndb_mgmd --config-cache --config-cache=1 --help
 wrong 2 "ndb_config: --no-defaults: it takes no value" ndb_config --no-defaults=3
 wrong 2 "ndb_config: --defaults-file: it needs a value" ndb_config --defaults-file
+wrong 2 "ndb_mgm: --verbose: it needs a value" ndb_mgm --verbose -e SHOW
 
 say "values of options"
 wrong 2 "ndbmtd: --ndb-nodeid must be a number from 0 to 144, not 'none'" ndbmtd --ndb-nodeid=none
