@@ -474,16 +474,9 @@ bool config_equal(const struct cluster_config *a, const struct cluster_config *b
     return links_equal(a, b, what, size) && section_equal(a->system, b->system, what, size);
 }
 
-/* A data node's group is part of where rows are, though the field restarts nodes one by one for it:
- * with other groups no node starts with the files that it has. */
-static const char *restart_of(const struct config_param *param)
-{
-    return param->kind == CONFIG_NDBD && param->id == CFG_NDBD_Nodegroup ? "IS" : param->restart;
-}
-
 static bool is_fixed(const struct config_param *param)
 {
-    return strchr(restart_of(param), 'S') != NULL;
+    return strchr(param->restart, 'S') != NULL;
 }
 
 uint32_t config_fixed_digest(const struct cluster_config *config)
@@ -527,7 +520,7 @@ static const char *section_needs(const struct config_section *a, const struct co
 {
     for (uint32_t i = 0; i < a->count; i++) {
         const struct config_param *param = &params[a->first + i];
-        const char *needs = restart_of(param);
+        const char *needs = param->restart;
         bool text = param->type == CONFIG_STRING;
         if ((!all && !is_fixed(param)) || demand(needs) <= demand(worst)) continue;
         if (text ? strcmp(config_get_text(a, param->id), config_get_text(b, param->id)) == 0
@@ -554,9 +547,12 @@ const char *config_restart_needed(const struct cluster_config *a, const struct c
         const struct config_section *y = b->nodes[id];
         bool was = x != NULL && x->kind == CONFIG_NDBD;
         bool is = y != NULL && y->kind == CONFIG_NDBD;
-        if (was != is && demand("IS") > demand(worst)) {
+        if (was != is) {
+            bool spare = config_get_u64(is ? y : x, CFG_NDBD_Nodegroup) == CONFIG_NODEGROUP_NONE;
+            const char *needs = spare ? "S" : "IS"; /* Rows are in groups. */
+            if (demand(needs) <= demand(worst)) continue;
             (void)snprintf(what, size, "data node %u is %s", id, is ? "new" : "gone");
-            worst = "IS";
+            worst = needs;
         }
         if (was && is) worst = section_needs(x, y, id == node_id, worst, what, size);
     }

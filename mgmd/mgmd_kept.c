@@ -287,7 +287,7 @@ bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool who
         if (strcmp(needs, "IS") == 0 && !(whole && initial))
             (void)snprintf(why, size,
                            "%s. That takes effect only in an initial restart of the whole cluster "
-                           "(ALL RESTART -i), which empties it; else take the change back",
+                           "(ALL RESTART -i -f), which empties it; else take the change back",
                            what);
         else if (strcmp(needs, "S") == 0 && !whole)
             (void)snprintf(why, size,

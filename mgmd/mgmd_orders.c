@@ -36,10 +36,11 @@ static int next_id(const char **text, uint32_t *id)
     return 0;
 }
 
+/* One that has left the configuration and runs still is one of all that run. */
 static void all_data_nodes(const struct mgmd *mgmd, bool linked_only, struct node_mask *nodes)
 {
     for (uint32_t id = 1; id <= CONFIG_DATA_NODES_MAX; id++) {
-        if (mgmd_is_data_node(mgmd, id) && (!linked_only || mgmd->nodes[id].linked))
+        if (mgmd->nodes[id].linked || (mgmd_is_data_node(mgmd, id) && !linked_only))
             node_mask_add(nodes, id);
     }
 }
@@ -67,7 +68,7 @@ bool mgmd_read_nodes(struct mgmd_session *session, bool all, bool linked_only,
             *self = true;
             continue;
         }
-        if (!mgmd_is_data_node(mgmd, id)) {
+        if (!mgmd_is_data_node(mgmd, id) && !mgmd->nodes[id].linked) {
             mgmd_reply_wrong_node(session, id, ERR_MGM_NOT_DATA_NODE);
             return false;
         }
@@ -125,6 +126,7 @@ static uint32_t last_copy(const struct mgmd *mgmd, const struct node_mask *nodes
 {
     for (uint32_t id = node_mask_next(nodes, 0); id != 0; id = node_mask_next(nodes, id)) {
         const struct config_section *node = config_node(mgmd->config, id);
+        if (node == NULL) continue; /* It has left the configuration: there is no way back. */
         if (config_get_u64(node, CFG_NDBD_Diskless) == 0 && !has_mate(mgmd, id, nodes)) return id;
     }
     return 0;
@@ -300,8 +302,8 @@ void mgmd_order_start(struct mgmd_session *session)
 
     if (!mgmd_read_nodes(session, command_is_all(session), false, &nodes, &self)) return;
     for (uint32_t id = node_mask_next(&nodes, 0); id != 0; id = node_mask_next(&nodes, id)) {
-        const char *host = config_get_text(config_node(mgmd->config, id), CFG_NDBD_HostName);
         if (mgmd->nodes[id].linked) continue;
+        const char *host = config_get_text(config_node(mgmd->config, id), CFG_NDBD_HostName);
         if (!command_is_all(session)) {
             mgmd_reply_error(
                 session, ERR_MGM_NO_CONTACT, "Node %u: %s: start ndbmtd --ndb-nodeid=%u on %s", id,

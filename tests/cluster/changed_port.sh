@@ -120,9 +120,10 @@ sed -i -z 's/NoOfReplicas=2/NoOfReplicas=1/; s/\[ndbd\]\nNodeId=2\n[^[]*//' "$BO
 reload
 for order in 'ALL RESTART' 'ROLLING RESTART' '1 RESTART'; do
     want 255 "$BIN/ndb_mgm" -e "$order"
-    want_text out '(NoOfReplicas of node 1: 2 became 1|data node 2 is gone).*ALL RESTART -i'
+    want_text out '(NoOfReplicas of node 1: 2 became 1|data node 2 is gone).*ALL RESTART -i -f'
 done
-want 0 "$BIN/ndb_mgm" -e '1 STATUS' # Node 2 is heard meanwhile, and still counts.
+want 0 "$BIN/ndb_mgm" -e 'ALL REPORT MEMORY' # Node 2 is one of all, and is heard.
+want_text out '^Node 2: Data usage'
 ! grep 'a signal was refused' "$BOX/mgm/ndb_49_cluster.log" || fail "a node that has left is cut off"
 angel=$(cat "$BOX/node2/ndb_2.pid")
 looked=$(grep -c 'no link to node 2 yet' "$BOX/mgm/ndb_49_cluster.log")
@@ -139,5 +140,13 @@ reload
 start_daemon 2
 want 0 "$BIN/ndb_waiter" --timeout=100
 everybody_finds_them
+
+say "what the refusal recommends is carried out: one node begins with nothing, the other one has no place any more"
+sed -i -z 's/NoOfReplicas=2/NoOfReplicas=1/; s/\[ndbd\]\nNodeId=2\n[^[]*//' "$BOX/config.ini"
+reload
+want 0 "$BIN/ndb_mgm" -e 'ALL RESTART -i -f'
+want 0 "$BIN/ndb_waiter" --timeout=100
+want 1 "$BIN/ndb_select_count" -d test kept
+want_text err 'kept.*723'
 want 0 "$BIN/ndb_mgm" -e SHUTDOWN
 ended "$MGM_PID" || fail "the management server ends with exit code $?"

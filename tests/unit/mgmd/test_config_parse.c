@@ -139,6 +139,7 @@ static void a_change_says_which_restart_it_needs(void **unused)
           "ServerPort of node 2: 0 became");
     needs("Nodegroup=0", "#none", "", ""); /* It gets group 0 all the same. */
     needs("", "#two more", "IS", "is new");
+    needs("[api]\nNodeId=9", "[ndbd]\nNodeId=9\nNodegroup=65536", "S", "data node 9 is new");
     needs("Nodegroup=0\n[ndbd]\nNodegroup=0\n[ndbd]\nNodegroup=1",
           "Nodegroup=1\n[ndbd]\nNodegroup=0\n[ndbd]\nNodegroup=1", "IS",
           "Nodegroup of node 2: 0 became 1");
