@@ -46,6 +46,7 @@ struct ndb_transaction {
     struct ndb_operation *last;
     struct ndb_operation *unsealed; /* First operation by column that is not handed over. */
     struct error_slot error;
+    bool refused; /* The error is that of a call that was refused. */
     bool waiting; /* A call waits for it: it cannot be closed. */
     bool done;
     uint32_t execute_type;

@@ -265,7 +265,7 @@ int ndb_scan_try_next(struct ndb_scan *s, const void **row)
 {
     if (row != NULL) *row = NULL;
     if (s == NULL) return -1;
-    if (s->waiting) return error_set(&s->error, ERR_MISUSE_4507, "a call waits for this scan");
+    if (s->waiting) return error_set(&s->ndb->error, ERR_MISUSE_4507, "a call waits for this scan");
     if (s->ended) return error_set(&s->error, ERR_SCAN_COMPLETE, NULL);
     ndb_now(s->ndb); /* The wait that begins here, if there is one, is measured from now. */
     int result = outcome(s, api_scan_next(s->scan, &s->row));

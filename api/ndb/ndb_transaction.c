@@ -28,6 +28,7 @@ struct ndb_transaction *ndb_transaction_start(ndb_t *ndb)
     t->tx = tx;
     t->error.error.code = 0;
     t->waiting = false;
+    t->refused = false;
     t->done = false;
     t->callback = NULL;
     t->in_flight_async = false;
@@ -86,6 +87,23 @@ void transactions_drop(ndb_t *ndb)
 
 /* ---- Executing. ---- */
 
+/* A call that is refused for what it is called in or on. It says nothing of the batch that is being
+ * defined or executed, and lasts until the next call. */
+static int refuse_call(struct ndb_transaction *t, uint32_t code, const char *text)
+{
+    if (t->error.error.code == 0 || t->refused) {
+        error_set(&t->error, code, "%s", text);
+        t->refused = true;
+    }
+    return error_set(&t->ndb->error, code, "%s", text);
+}
+
+static void forget_refusal(struct ndb_transaction *t)
+{
+    if (t->refused) t->error.error.code = 0;
+    t->refused = false;
+}
+
 /* Tells the table, and the column if it can be seen, when the error is about a column. */
 static void blame(struct error_slot *slot, uint32_t code, const struct ndb_operation *operation)
 {
@@ -101,6 +119,7 @@ static int result_of(struct ndb_transaction *t)
 {
     enum api_outcome outcome = api_tx_outcome(t->tx);
     uint32_t error = api_tx_error(t->tx);
+    forget_refusal(t);
     if (error == 0) return 0;
     error_set_outcome(&t->error, error, outcome == API_UNKNOWN);
     if (error == ERR_UNIQUE_DUPLICATE) error_set(&t->error, error, "%s", api_tx_error_index(t->tx));
@@ -139,9 +158,10 @@ static uint32_t start(struct ndb_transaction *t, enum ndb_execute_type type, uin
     ndb_t *ndb = t->ndb;
     ndb_now(ndb);
     if (api_tx_in_flight(t->tx)) {
-        error_set(&t->error, ERR_API_STATE, "the transaction is being executed");
+        (void)refuse_call(t, ERR_API_STATE, "the transaction is being executed");
         return ERR_API_STATE;
     }
+    forget_refusal(t);
     if (t->unsealed != NULL) operations_seal(t);
     if (t->error.error.code != 0 && type != NDB_ROLLBACK && api_tx_outcome(t->tx) == API_ACTIVE)
         return (uint32_t)t->error.error
@@ -157,7 +177,7 @@ int ndb_execute(struct ndb_transaction *t, enum ndb_execute_type type, uint32_t 
 {
     if (t == NULL) return -1;
     if (t->ndb->callback_depth > 0)
-        return error_set(&t->error, ERR_MISUSE_4507, "ndb_execute in a callback");
+        return refuse_call(t, ERR_MISUSE_4507, "ndb_execute in a callback");
     uint32_t error = start(t, type, timeout_ms);
     if (error != 0) {
         t->ndb->error = t->error;
@@ -174,9 +194,9 @@ int ndb_execute_async(struct ndb_transaction *t, enum ndb_execute_type type, uin
                       ndb_callback callback, void *context)
 {
     if (t == NULL) return -1;
-    if (callback == NULL) return error_set(&t->error, ERR_NO_CALLBACK, NULL);
+    if (callback == NULL) return refuse_call(t, ERR_NO_CALLBACK, "");
     if (api_tx_in_flight(t->tx) || t->waiting)
-        return error_set(&t->error, ERR_API_STATE, "the transaction is being executed");
+        return refuse_call(t, ERR_API_STATE, "the transaction is being executed");
     t->callback = callback;
     t->context = context;
     t->in_flight_async = true;

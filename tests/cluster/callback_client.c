@@ -90,7 +90,8 @@ static void execute_twice(struct client *client)
 {
     struct ndb_transaction *t = begin_write(client, 1);
     client->ended = 0;
-    begin_async(client, t);
+    if (ndb_execute_async(t, NDB_NO_COMMIT, TIMEOUT_MS, ended, client) != 0)
+        die("asynchronous execute", ndb_transaction_error(t));
     want("a second execute", ndb_execute(t, NDB_COMMIT, TIMEOUT_MS), -1);
     want("its error", ndb_transaction_error(t)->code, 4100);
     want("a second asynchronous execute",
@@ -99,6 +100,8 @@ static void execute_twice(struct client *client)
     want("completions", ndb_poll(client->ndb, TIMEOUT_MS, 1), 1);
     want("callbacks", client->ended, 1);
     want("pending at the end", ndb_pending(client->ndb), 0);
+    want("the error that is left", ndb_transaction_error(t)->code, 0);
+    want("a commit behind that", ndb_execute(t, NDB_COMMIT, TIMEOUT_MS), 0);
     ndb_transaction_close(t);
 }
 
