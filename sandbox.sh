@@ -148,7 +148,7 @@ has_connect_string() { connect_string >/dev/null; }
 keep_address() {
     local text
     text=$(connect_string)
-    echo "$text" >"$BOX/connectstring"
+    [ "$(cat "$BOX/connectstring" 2>/dev/null)" = "$text" ] || echo "$text" >"$BOX/connectstring"
 }
 
 PID_FILES=("$BOX/mgm/ndb_49.pid" "$BOX/node1/ndb_1.pid" "$BOX/node2/ndb_2.pid")
@@ -310,7 +310,16 @@ last_words() {
 start_cluster() {
     local port
     end_lost_servers
-    if [ "$(living)" = 0 ] || ! has_connect_string; then
+    if [ "$(living)" != 0 ] && ! has_connect_string; then
+        echo "Its processes run, and where is lost (sandbox/connectstring, sandbox/config.ini): ./sandbox.sh stop, then start" >&2
+        exit 1
+    fi
+    if [ "$(living)" = 0 ]; then
+        mkdir -p "$BOX"
+        if [ "$(df --output=avail -m "$BOX" | tail -n 1)" -lt 1 ]; then # Files would be cut.
+            echo "$BOX has no room: make room there first." >&2
+            exit 1
+        fi
         write_config
         check_room
         say "Starting one management node and two data nodes"

@@ -253,6 +253,10 @@ for text in '' localhost 127.0.0.1: $'127.0.0.1:1\n127.0.0.1:2'; do
     [ "$(cat "$SANDBOX/connectstring")" = "127.0.0.1:$port" ] || fail "the address is not put back"
 done
 rm "$SANDBOX/connectstring"
+mv "$SANDBOX/config.ini" "$BOX/away.ini"
+box 1 start
+want_text err 'where is lost .*: ./sandbox.sh stop, then start'
+mv "$BOX/away.ini" "$SANDBOX/config.ini"
 box 0 stop
 want_text out 'The cluster is down'
 box 0 start
