@@ -138,7 +138,11 @@ static int refuse(struct rolling *rolling, const struct ndb_mgm_node_state *node
     FILE *out = rolling->console->out;
 
     (void)fprintf(out, "Rolling restart refused: ");
-    if (node->status == NDB_MGM_STATUS_SINGLEUSER)
+    /* What is new in the configuration may have no place before all are restarted. */
+    if (node->status != NDB_MGM_STATUS_SINGLEUSER &&
+        ndb_mgm_check_restart(rolling->console->handle, rolling->flags) != 0)
+        (void)fprintf(out, "%s\n", ndb_mgm_error_text(rolling->console->handle));
+    else if (node->status == NDB_MGM_STATUS_SINGLEUSER)
         (void)fprintf(out, "nobody comes back in single user mode. EXIT SINGLE USER MODE first.\n");
     else if (node->status == NDB_MGM_STATUS_NOT_STARTED)
         (void)fprintf(out,

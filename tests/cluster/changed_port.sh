@@ -142,11 +142,16 @@ want 0 "$BIN/ndb_waiter" --timeout=100
 everybody_finds_them
 
 say "what the refusal recommends is carried out: one node begins with nothing, the other one has no place any more"
+cp "$BOX/config.ini" "$BOX/both.ini"
 sed -i -z 's/NoOfReplicas=2/NoOfReplicas=1/; s/\[ndbd\]\nNodeId=2\n[^[]*//' "$BOX/config.ini"
 reload
 want 0 "$BIN/ndb_mgm" -e 'ALL RESTART -i -f'
 want 0 "$BIN/ndb_waiter" --timeout=100
 want 1 "$BIN/ndb_select_count" -d test kept
 want_text err 'kept.*723'
+mv "$BOX/both.ini" "$BOX/config.ini"
+reload # It is new now, and is not to be started before the other one knows of it.
+want 255 "$BIN/ndb_mgm" -e 'ROLLING RESTART'
+want_text out 'refused: (NoOfReplicas of node 1: 1 became 2|data node 2 is new).*ALL RESTART -i -f'
 want 0 "$BIN/ndb_mgm" -e SHUTDOWN
 ended "$MGM_PID" || fail "the management server ends with exit code $?"
