@@ -100,7 +100,7 @@ static int refuse_call(struct ndb_transaction *t, uint32_t code, const char *tex
 
 static void forget_refusal(struct ndb_transaction *t)
 {
-    if (t->refused) t->error.error.code = 0;
+    if (t->refused) error_clear(&t->error);
     t->refused = false;
 }
 
