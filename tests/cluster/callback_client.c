@@ -26,7 +26,7 @@ struct client {
     struct ndb_record *record;
     uint32_t ended;   /* Callbacks that have run. */
     uint32_t refused; /* Closes that were refused in them. */
-    /* What a call waits for now. */
+    /* The one that a call waits for while a callback may run. */
     struct ndb_transaction *executed;
     struct ndb_scan *scanned;
     /* What a callback closes, and does it begin and drop reads, too? */
@@ -60,6 +60,21 @@ static struct ndb_transaction *begin_write(struct client *client, uint32_t value
     struct row row = {.key = 1, .value = value};
     if (ndb_write(t, client->record, &row, NULL) == NULL) die("write", ndb_transaction_error(t));
     return t;
+}
+
+/* Its write is executed: it has the row's lock until it ends. */
+static struct ndb_transaction *begin_locking(struct client *client, uint32_t value)
+{
+    struct ndb_transaction *t = begin_write(client, value);
+    if (ndb_execute(t, NDB_NO_COMMIT, TIMEOUT_MS) != 0)
+        die("locking write", ndb_transaction_error(t));
+    return t;
+}
+
+static void poll_all(struct client *client)
+{
+    while (ndb_pending(client->ndb) > 0)
+        (void)ndb_poll(client->ndb, TIMEOUT_MS, 1);
 }
 
 static void ended(int result, struct ndb_transaction *t, void *context)
@@ -110,17 +125,14 @@ static void close_executed(struct client *client)
 {
     client->refused = 0;
     for (uint32_t i = 0; i < TRIES && client->refused == 0; i++) {
-        struct ndb_transaction *first = begin_write(client, 2);
-        if (ndb_execute(first, NDB_NO_COMMIT, TIMEOUT_MS) != 0)
-            die("first write", ndb_transaction_error(first));
+        struct ndb_transaction *first = begin_locking(client, 2);
         struct ndb_transaction *second = begin_write(client, 3);
         begin_async(client, first);
         client->executed = second;
         if (ndb_execute(second, NDB_COMMIT, TIMEOUT_MS) != 0)
             die("second write", ndb_transaction_error(second));
         client->executed = NULL;
-        while (ndb_pending(client->ndb) > 0)
-            (void)ndb_poll(client->ndb, TIMEOUT_MS, 1);
+        poll_all(client);
         ndb_transaction_close(first);
         ndb_transaction_close(second);
     }
@@ -132,17 +144,14 @@ static void close_scanned(struct client *client)
     const struct ndb_scan_options options = {.lock = NDB_LOCK_EXCLUSIVE};
     client->refused = 0;
     for (uint32_t i = 0; i < TRIES && client->refused == 0; i++) {
-        struct ndb_transaction *first = begin_write(client, 4);
-        if (ndb_execute(first, NDB_NO_COMMIT, TIMEOUT_MS) != 0)
-            die("locking write", ndb_transaction_error(first));
+        struct ndb_transaction *first = begin_locking(client, 4);
         struct ndb_scan *scan = ndb_scan_start(client->ndb, client->record, &options, TIMEOUT_MS);
         if (scan == NULL) die("scan", ndb_error(client->ndb));
         begin_async(client, first);
         client->scanned = scan;
         want("a row", ndb_scan_next(scan, NULL, TIMEOUT_MS), 1);
         client->scanned = NULL;
-        while (ndb_pending(client->ndb) > 0)
-            (void)ndb_poll(client->ndb, TIMEOUT_MS, 1);
+        poll_all(client);
         ndb_scan_close(scan);
         ndb_transaction_close(first);
     }
@@ -175,9 +184,7 @@ static void close_other(int result, struct ndb_transaction *t, void *context)
 static void close_polled(struct client *client)
 {
     for (client->drops = 0; client->drops < 2; client->drops++) {
-        struct ndb_transaction *first = begin_write(client, 5);
-        if (ndb_execute(first, NDB_NO_COMMIT, TIMEOUT_MS) != 0)
-            die("locking write", ndb_transaction_error(first));
+        struct ndb_transaction *first = begin_locking(client, 5);
         client->other = begin_write(client, 6); /* It waits for the row's lock. */
         begin_async(client, client->other);
         if (ndb_execute_async(first, NDB_COMMIT, TIMEOUT_MS, close_other, client) != 0)
