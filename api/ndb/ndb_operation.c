@@ -31,6 +31,7 @@ void operation_free(ndb_t *ndb, struct ndb_operation *operation)
 
 struct ndb_operation *operation_refuse(struct ndb_transaction *t, uint32_t code, const char *detail)
 {
+    transaction_forget_refusal(t);
     error_set(&t->error, code, "%s", detail);
     return NULL;
 }
@@ -39,6 +40,7 @@ struct ndb_operation *operation_take(struct ndb_transaction *t)
 {
     ndb_t *ndb = t->ndb;
     struct ndb_operation *operation = ndb->operation_free;
+    transaction_forget_refusal(t);
     if (operation != NULL) {
         ndb->operation_free = operation->next;
     } else {

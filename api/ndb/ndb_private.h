@@ -46,7 +46,9 @@ struct ndb_transaction {
     struct ndb_operation *last;
     struct ndb_operation *unsealed; /* First operation by column that is not handed over. */
     struct error_slot error;
-    bool refused; /* The error is that of a call that was refused. */
+    /* The last call was refused for what it was called in or on. That says nothing of what is being
+     * defined or executed, so the error of that stays beside it. */
+    struct error_slot refusal;
     bool waiting; /* A call waits for it: it cannot be closed. */
     bool done;
     uint32_t execute_type;
@@ -161,6 +163,10 @@ void number_ranges_drop(ndb_t *ndb);
 void reads_drop_all(ndb_t *ndb);
 /* ndb_transaction.c */
 void transactions_drop(ndb_t *ndb);
+/* The next call, or definition, begins: what the last one was refused for does not count. */
+void transaction_forget_refusal(struct ndb_transaction *t);
+/* The transaction's error becomes the ndb_t's. -1 */
+int transaction_failed(struct ndb_transaction *t);
 /* ndb_durable.c */
 void durable_waits_drop(ndb_t *ndb);
 /* ndb_scan.c */

@@ -308,8 +308,7 @@ static int attempt(ndb_t *ndb, ndb_transaction_function function, void *context,
     if (result == 0 && api_tx_outcome(t->tx) != API_COMMITTED && api_tx_error(t->tx) != 0)
         result = -1;
     if (result != 0) {
-        ndb->error = t->error;
-        ndb->error.error.detail = ndb->error.detail;
+        (void)transaction_failed(t);
         if (ndb->error.error.code == 0)
             error_set(&ndb->error, ERR_CALLBACK, "the function gave up");
     }

@@ -217,12 +217,17 @@ static int outcome(struct ndb_scan *s, enum api_scan_step step)
     return -1;
 }
 
+/* A call that is refused for what it is called in: what a call waits for keeps its own error. */
+static int refuse_call(struct ndb_scan *s, const char *text)
+{
+    if (!s->waiting) error_set(&s->error, ERR_MISUSE_4507, "%s", text);
+    return error_set(&s->ndb->error, ERR_MISUSE_4507, "%s", text);
+}
+
 static int next_row(struct ndb_scan *s, uint32_t timeout_ms)
 {
-    if (s->ndb->callback_depth > 0)
-        return error_set(&s->error, ERR_MISUSE_4507, "ndb_scan_next in a callback");
-    if (s->on_ready != NULL)
-        return error_set(&s->error, ERR_MISUSE_4507, "ndb_scan_next on a scan with a callback");
+    if (s->ndb->callback_depth > 0) return refuse_call(s, "ndb_scan_next in a callback");
+    if (s->on_ready != NULL) return refuse_call(s, "ndb_scan_next on a scan with a callback");
     if (s->ended) return error_set(&s->error, ERR_SCAN_COMPLETE, NULL);
     if (timeout_ms != 0) {
         ndb_now(s->ndb);
@@ -265,7 +270,7 @@ int ndb_scan_try_next(struct ndb_scan *s, const void **row)
 {
     if (row != NULL) *row = NULL;
     if (s == NULL) return -1;
-    if (s->waiting) return error_set(&s->ndb->error, ERR_MISUSE_4507, "a call waits for this scan");
+    if (s->waiting) return refuse_call(s, "a call waits for this scan");
     if (s->ended) return error_set(&s->error, ERR_SCAN_COMPLETE, NULL);
     ndb_now(s->ndb); /* The wait that begins here, if there is one, is measured from now. */
     int result = outcome(s, api_scan_next(s->scan, &s->row));

@@ -28,7 +28,7 @@ struct ndb_transaction *ndb_transaction_start(ndb_t *ndb)
     t->tx = tx;
     t->error.error.code = 0;
     t->waiting = false;
-    t->refused = false;
+    t->refusal.error.code = 0;
     t->done = false;
     t->callback = NULL;
     t->in_flight_async = false;
@@ -87,21 +87,22 @@ void transactions_drop(ndb_t *ndb)
 
 /* ---- Executing. ---- */
 
-/* A call that is refused for what it is called in or on. It says nothing of the batch that is being
- * defined or executed, and lasts until the next call. */
 static int refuse_call(struct ndb_transaction *t, uint32_t code, const char *text)
 {
-    if (t->error.error.code == 0 || t->refused) {
-        error_set(&t->error, code, "%s", text);
-        t->refused = true;
-    }
+    error_set(&t->refusal, code, "%s", text);
     return error_set(&t->ndb->error, code, "%s", text);
 }
 
-static void forget_refusal(struct ndb_transaction *t)
+void transaction_forget_refusal(struct ndb_transaction *t)
 {
-    if (t->refused) error_clear(&t->error);
-    t->refused = false;
+    if (t->refusal.error.code != 0) error_clear(&t->refusal);
+}
+
+int transaction_failed(struct ndb_transaction *t)
+{
+    t->ndb->error = t->refusal.error.code != 0 ? t->refusal : t->error;
+    t->ndb->error.error.detail = t->ndb->error.detail;
+    return -1;
 }
 
 /* Tells the table, and the column if it can be seen, when the error is about a column. */
@@ -119,7 +120,7 @@ static int result_of(struct ndb_transaction *t)
 {
     enum api_outcome outcome = api_tx_outcome(t->tx);
     uint32_t error = api_tx_error(t->tx);
-    forget_refusal(t);
+    transaction_forget_refusal(t);
     if (error == 0) return 0;
     error_set_outcome(&t->error, error, outcome == API_UNKNOWN);
     if (error == ERR_UNIQUE_DUPLICATE) error_set(&t->error, error, "%s", api_tx_error_index(t->tx));
@@ -151,26 +152,24 @@ static void executed(void *context, struct api_tx *tx)
     ndb->callback_depth--;
 }
 
-/* Seals what is open and asks the core. 0 or the error's number, also in the transaction's error.
- */
-static uint32_t start(struct ndb_transaction *t, enum ndb_execute_type type, uint32_t timeout_ms)
+/* Seals what is open and asks the core. 0, or -1 with the error. */
+static int start(struct ndb_transaction *t, enum ndb_execute_type type, uint32_t timeout_ms)
 {
     ndb_t *ndb = t->ndb;
     ndb_now(ndb);
-    if (api_tx_in_flight(t->tx)) {
-        (void)refuse_call(t, ERR_API_STATE, "the transaction is being executed");
-        return ERR_API_STATE;
-    }
-    forget_refusal(t);
+    if (api_tx_in_flight(t->tx))
+        return refuse_call(t, ERR_API_STATE, "the transaction is being executed");
+    transaction_forget_refusal(t);
     if (t->unsealed != NULL) operations_seal(t);
     if (t->error.error.code != 0 && type != NDB_ROLLBACK && api_tx_outcome(t->tx) == API_ACTIVE)
-        return (uint32_t)t->error.error
-            .code; /* An operation could not be defined: nothing of the batch is sent. */
+        return transaction_failed(
+            t); /* An operation could not be defined: nothing of the batch is sent. */
     t->done = false;
     uint32_t error = api_tx_execute(t->tx, (enum api_execute)type,
                                     timeout_of(ndb->connection, timeout_ms), executed, t);
-    if (error != 0) error_set_outcome(&t->error, error, false);
-    return error;
+    if (error == 0) return 0;
+    error_set_outcome(&t->error, error, false);
+    return transaction_failed(t);
 }
 
 int ndb_execute(struct ndb_transaction *t, enum ndb_execute_type type, uint32_t timeout_ms)
@@ -178,12 +177,7 @@ int ndb_execute(struct ndb_transaction *t, enum ndb_execute_type type, uint32_t 
     if (t == NULL) return -1;
     if (t->ndb->callback_depth > 0)
         return refuse_call(t, ERR_MISUSE_4507, "ndb_execute in a callback");
-    uint32_t error = start(t, type, timeout_ms);
-    if (error != 0) {
-        t->ndb->error = t->error;
-        t->ndb->error.error.detail = t->ndb->error.detail;
-        return -1;
-    }
+    if (start(t, type, timeout_ms) != 0) return -1;
     t->waiting = true;
     if (!t->done) ndb_wait_for(t->ndb, &t->done, UINT64_MAX);
     t->waiting = false;
@@ -196,7 +190,9 @@ int ndb_execute_async(struct ndb_transaction *t, enum ndb_execute_type type, uin
     if (t == NULL) return -1;
     if (callback == NULL) return refuse_call(t, ERR_NO_CALLBACK, "");
     if (api_tx_in_flight(t->tx) || t->waiting)
-        return refuse_call(t, ERR_API_STATE, "the transaction is being executed");
+        return refuse_call(t, ERR_API_STATE,
+                           api_tx_in_flight(t->tx) ? "the transaction is being executed"
+                                                   : "a call waits for the transaction");
     t->callback = callback;
     t->context = context;
     t->in_flight_async = true;
@@ -218,6 +214,7 @@ const ndb_error_t *ndb_transaction_error(const struct ndb_transaction *transacti
 {
     struct ndb_transaction *t = (struct ndb_transaction *)(uintptr_t)transaction;
     if (t == NULL) return ndb_error(NULL);
+    if (t->refusal.error.code != 0) return &t->refusal.error;
     if (t->error.error.code == 0) error_set(&t->error, api_tx_error(t->tx), NULL);
     return &t->error.error;
 }
@@ -290,6 +287,7 @@ int ndb_transaction_outcome(struct ndb_transaction *t, uint32_t timeout_ms)
     t->waiting = true;
     if (!done) ndb_wait_for(ndb, &done, UINT64_MAX);
     t->waiting = false;
+    transaction_forget_refusal(t);
     error_set(&t->error, api_tx_error(t->tx), NULL);
     if (api_tx_outcome(t->tx) == API_COMMITTED) return 1;
     if (api_tx_outcome(t->tx) == API_ABORTED) return 0;

@@ -140,8 +140,9 @@ NDB_API struct ndb_scan *ndb_scan_start_columns(ndb_t *ndb, struct ndb_table *ta
                                                 const struct ndb_scan_options *options,
                                                 uint32_t timeout_ms);
 /* 1: *row is the next row, laid out as the record says, valid until the next call on this scan
-   (*row is NULL for scans by columns). 0: end. -1: error. `timeout_ms` bounds this call; a scan
-   whose wait expires is closed. Own thread. */
+   (*row is NULL for scans by columns). 0: end. -1: error, in ndb_scan_error(); a call in a callback
+   is refused with 4507, which ndb_error() has, too, and alone has when a call waits for this scan.
+   `timeout_ms` bounds this call; a scan whose wait expires is closed. Own thread. */
 NDB_API int ndb_scan_next(struct ndb_scan *scan, const void **row, uint32_t timeout_ms);
 /* The same into the application's memory (record's row size). */
 NDB_API int ndb_scan_next_copy(struct ndb_scan *scan, void *row, uint32_t timeout_ms);
@@ -149,7 +150,8 @@ NDB_API int ndb_scan_next_copy(struct ndb_scan *scan, void *row, uint32_t timeou
 /* As ndb_scan_next, without waiting and also in callbacks; NDB_SCAN_NOT_YET: nothing has come yet.
    Batches are asked for ahead of the rows given: what the application does meanwhile (ndb_process
    moves data) costs no waiting. The timeout given at the start bounds each wait for something new;
-   then the scan has the error 4012. Own thread. */
+   then the scan has the error 4012. Refused while a call waits for this scan: 4507 in ndb_error().
+   Own thread. */
 NDB_API int ndb_scan_try_next(struct ndb_scan *scan, const void **row);
 /* A column of the current row, without copying; *value NULL when it is NULL. */
 NDB_API int ndb_scan_value(const struct ndb_scan *scan, uint32_t column, const void **value,

@@ -142,7 +142,8 @@ NDB_API int ndb_operation_value(const struct ndb_operation *operation, uint32_t 
 NDB_API int ndb_execute(struct ndb_transaction *transaction, enum ndb_execute_type type,
                         uint32_t timeout_ms);
 
-/* Never NULL; code 0 when there was no error. */
+/* Never NULL; code 0 when there was no error. A call that is refused for what it is called in or on
+   (4100, 4507, or without a callback) is told of until the next one; what was defined stays. */
 NDB_API const ndb_error_t *ndb_transaction_error(const struct ndb_transaction *transaction);
 /* The operation that aborted the transaction, or NULL. */
 NDB_API const struct ndb_operation *ndb_transaction_error_operation(

@@ -23,6 +23,7 @@ static const struct ndb_field fields[] = {
 
 struct client {
     ndb_t *ndb;
+    struct ndb_table *table;
     struct ndb_record *record;
     uint32_t ended;   /* Callbacks that have run. */
     uint32_t refused; /* Closes that were refused in them. */
@@ -90,6 +91,11 @@ static void ended(int result, struct ndb_transaction *t, void *context)
     if (client->scanned != NULL) {
         ndb_scan_close(client->scanned);
         want("the error of the scan's close", ndb_error(client->ndb)->code, 4507);
+        want("a row in a callback", ndb_scan_next(client->scanned, NULL, TIMEOUT_MS), -1);
+        want("its error", ndb_error(client->ndb)->code, 4507);
+        want("a try in a callback", ndb_scan_try_next(client->scanned, NULL), -1);
+        want("its error", ndb_error(client->ndb)->code, 4507);
+        want("what the scan keeps", ndb_scan_error(client->scanned)->code, 0);
         client->refused++;
     }
 }
@@ -118,6 +124,38 @@ static void execute_twice(struct client *client)
     want("the error that is left", ndb_transaction_error(t)->code, 0);
     want("a commit behind that", ndb_execute(t, NDB_COMMIT, TIMEOUT_MS), 0);
     ndb_transaction_close(t);
+}
+
+/* A refused call says nothing of the batch, and hides no operation of it that could not be defined:
+ * the others are not committed without it. */
+static void refuse_then_define(struct client *client, bool columns)
+{
+    struct ndb_transaction *t = begin(client);
+    struct row row = {.key = 7, .value = 7};
+    const uint32_t other = 8;
+    const struct ndb_operation_options wrong = {.flags = UINT32_MAX};
+    const char *what = columns ? "a column too long" : "wrong options";
+    want("an asynchronous execute without a callback",
+         ndb_execute_async(t, NDB_COMMIT, TIMEOUT_MS, NULL, NULL), -1);
+    want("its error", ndb_transaction_error(t)->code != 0, 1);
+    want("the same in the ndb_t", ndb_error(client->ndb)->code, ndb_transaction_error(t)->code);
+    if (columns) {
+        struct ndb_operation *op = ndb_operation_define(t, client->table, NDB_INSERT, NULL);
+        if (op == NULL) die("define", ndb_transaction_error(t));
+        want("the key's column", ndb_operation_set(op, 0, &other, sizeof other), 0);
+        want(what, ndb_operation_set(op, 1, &row, 77), -1);
+    } else {
+        want(what, ndb_insert(t, client->record, &row, &wrong) == NULL, 1);
+    }
+    if (ndb_insert(t, client->record, &row, NULL) == NULL) die("insert", ndb_transaction_error(t));
+    int32_t defined = ndb_transaction_error(t)->code;
+    want("a commit of what is not whole", ndb_execute(t, NDB_COMMIT, TIMEOUT_MS), -1);
+    want("is it told", ndb_error(client->ndb)->code != 0, 1);
+    if (!columns) want("the error of the commit", ndb_transaction_error(t)->code, defined);
+    ndb_transaction_close(t);
+    want("a read of what was in it", ndb_read_row(client->ndb, client->record, &row, TIMEOUT_MS),
+         -1);
+    want("there is no such row", ndb_error(client->ndb)->code, 626);
 }
 
 /* The callback runs inside the wait for the row's lock, as a rule. */
@@ -195,7 +233,7 @@ static void close_polled(struct client *client)
     }
 }
 
-static void no_ranges(struct client *client, struct ndb_table *table)
+static void no_ranges(struct client *client)
 {
     const struct ndb_scan_options options = {.range_count = 1};
     uint64_t count = 0;
@@ -203,10 +241,10 @@ static void no_ranges(struct client *client, struct ndb_table *table)
          ndb_scan_start(client->ndb, client->record, &options, TIMEOUT_MS) == NULL, 1);
     want("its error", ndb_error(client->ndb)->code, 4259);
     want("a count of them",
-         ndb_scan_count_ranges(client->ndb, table, NULL, 2, NULL, &count, TIMEOUT_MS), -1);
+         ndb_scan_count_ranges(client->ndb, client->table, NULL, 2, NULL, &count, TIMEOUT_MS), -1);
     want("its error", ndb_error(client->ndb)->code, 4259);
-    want("a count of all", ndb_scan_count_range(client->ndb, table, NULL, NULL, &count, TIMEOUT_MS),
-         0);
+    want("a count of all",
+         ndb_scan_count_range(client->ndb, client->table, NULL, NULL, &count, TIMEOUT_MS), 0);
     want("rows", (int64_t)count, 1);
 }
 
@@ -232,18 +270,20 @@ int main(void)
         die("connect", &error);
     }
     client.ndb = ndb_open(connection, "test");
-    struct ndb_table *table = ndb_table_open(client.ndb, "batch", 0);
-    if (table == NULL) die("table", ndb_error(client.ndb));
-    client.record = ndb_record_create(client.ndb, table, fields, 3, sizeof(struct row));
+    client.table = ndb_table_open(client.ndb, "batch", 0);
+    if (client.table == NULL) die("table", ndb_error(client.ndb));
+    client.record = ndb_record_create(client.ndb, client.table, fields, 3, sizeof(struct row));
     if (client.record == NULL) die("record", ndb_error(client.ndb));
     execute_twice(&client);
+    refuse_then_define(&client, false);
+    refuse_then_define(&client, true);
     close_executed(&client);
     close_scanned(&client);
     close_polled(&client);
-    no_ranges(&client, table);
+    no_ranges(&client);
     delete_row(&client);
     ndb_record_release(client.record);
-    ndb_table_release(table);
+    ndb_table_release(client.table);
     ndb_close(client.ndb);
     ndb_connection_free(connection);
     return 0;
