@@ -108,12 +108,17 @@ static bool whole_cluster(const struct mgmd *mgmd, const struct node_mask *nodes
     return true;
 }
 
+/* A spare node has no rows, so nobody needs it. */
+static bool is_spare(const struct mgmd *mgmd, uint32_t id)
+{
+    return mgmd->nodes[id].status_known && mgmd->nodes[id].nodegroup == CONFIG_NODEGROUP_NONE;
+}
+
 /* Is another one of its node group started, and not among `nodes`? */
 static bool has_mate(const struct mgmd *mgmd, uint32_t id, const struct node_mask *nodes)
 {
     for (uint32_t peer = 1; peer <= CONFIG_DATA_NODES_MAX; peer++) {
-        if (!node_mask_has(nodes, peer) && mgmd_is_data_node(mgmd, peer) &&
-            mgmd_node_status(mgmd, peer) == NDB_MGM_STATUS_STARTED &&
+        if (!node_mask_has(nodes, peer) && mgmd_node_status(mgmd, peer) == NDB_MGM_STATUS_STARTED &&
             mgmd->nodes[peer].nodegroup == mgmd->nodes[id].nodegroup)
             return true;
     }
@@ -126,7 +131,8 @@ static uint32_t last_copy(const struct mgmd *mgmd, const struct node_mask *nodes
 {
     for (uint32_t id = node_mask_next(nodes, 0); id != 0; id = node_mask_next(nodes, id)) {
         const struct config_section *node = config_node(mgmd->config, id);
-        if (node == NULL) continue; /* It has left the configuration: there is no way back. */
+        if (is_spare(mgmd, id)) continue;
+        if (!mgmd_is_data_node(mgmd, id)) continue; /* It has left: there is no way back. */
         if (config_get_u64(node, CFG_NDBD_Diskless) == 0 && !has_mate(mgmd, id, nodes)) return id;
     }
     return 0;
@@ -137,7 +143,8 @@ static uint32_t last_copy(const struct mgmd *mgmd, const struct node_mask *nodes
 static uint32_t group_gone(const struct mgmd *mgmd, const struct node_mask *nodes)
 {
     for (uint32_t id = node_mask_next(nodes, 0); id != 0; id = node_mask_next(nodes, id)) {
-        if (mgmd_node_status(mgmd, id) == NDB_MGM_STATUS_STARTED && !has_mate(mgmd, id, nodes))
+        if (mgmd_node_status(mgmd, id) == NDB_MGM_STATUS_STARTED && !is_spare(mgmd, id) &&
+            !has_mate(mgmd, id, nodes))
             return id;
     }
     return 0;

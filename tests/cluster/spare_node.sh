@@ -1,0 +1,94 @@
+#!/bin/bash
+# spare_node.sh -- a spare node is nobody's last copy, and a node that has left config.ini and runs still has its copy: what may
+# be stopped and restarted beside them.
+# SPDX-License-Identifier: GPL-2.0-only
+source "$(dirname "$0")/cluster.sh"
+
+reload() {
+    exec 4<>"/dev/tcp/${CS/://}"
+    printf 'reload config\n\n' >&4
+    timeout 20 sed '/^$/q' <&4 >"$BOX/out"
+    exec 4>&-
+    want_text out 'generation: [0-9]+'
+}
+
+wait_all() {
+    want 0 "$BIN/ndb_waiter" --timeout=100
+    want 0 "$BIN/ndb_select_count" -d test kept
+    want_text out '^3 records'
+}
+
+# The angels of these nodes: it waits for their end.
+angels_end() { # node...
+    local node angel
+    for node; do
+        angel=${ANGELS[node]}
+        for _ in $(seq 600); do
+            kill -0 "$angel" 2>/dev/null || break
+            sleep 0.1
+        done
+        if kill -0 "$angel" 2>/dev/null; then fail "node $node does not end"; fi
+    done
+}
+
+start_them() { # node...
+    local node
+    for node; do start_daemon "$node"; done
+    for node; do ANGELS[node]=$(cat "$BOX/node$node/ndb_$node.pid"); done
+}
+
+without_node_2() {
+    cp "$BOX/config.ini" "$BOX/all.ini"
+    sed -i -z 's/NoOfReplicas=2/NoOfReplicas=1/; s/\[ndbd\]\nNodeId=2\n[^[]*//' "$BOX/config.ini"
+    reload
+}
+
+declare -a ANGELS
+write_config 3 2
+sed -i 's/^NodeId=3$/&\nNodegroup=65536/' "$BOX/config.ini"
+start_mgm --initial
+start_them 1 2 3
+want 0 "$BIN/ndb_waiter" --timeout=100
+want 0 "$BIN/ndb_create_table" -e 'CREATE TABLE test.kept (id INT NOT NULL PRIMARY KEY)'
+printf '1\n2\n3\n' >"$BOX/kept.csv"
+want 0 "$BIN/ndb_import" test "$BOX/kept.csv"
+
+say "a spare node begins with nothing, alone and in turn, and needs nobody who has its rows"
+want 0 "$BIN/ndb_mgm" -e '3 RESTART -i'
+wait_all
+want 0 "$BIN/ndb_mgm" -e 'ROLLING RESTART -i'
+wait_all
+
+say "it is stopped together with one of a node group, and two of a node group are not"
+want 255 "$BIN/ndb_mgm" -e '1 2 STOP -a'
+want_text out 'all started nodes of node group 0 would be gone'
+want 0 "$BIN/ndb_mgm" -e '2 3 STOP -a'
+angels_end 2 3
+want 0 "$BIN/ndb_select_count" -d test kept
+want_text out '^3 records'
+want 255 "$BIN/ndb_mgm" -e '1 RESTART -i'
+want_text out 'last copy|would be lost|no other'
+start_them 2 3
+wait_all
+
+say "a node that has left config.ini has its copy while it runs: the others may go"
+without_node_2
+want 255 "$BIN/ndb_mgm" -e '1 2 STOP -a'
+want_text out 'all started nodes of node group 0 would be gone'
+want 0 "$BIN/ndb_mgm" -e '1 3 STOP -a'
+angels_end 1 3
+kill -0 "${ANGELS[2]}" || fail "node 2 has ended"
+mv "$BOX/all.ini" "$BOX/config.ini"
+reload
+start_them 1 3
+wait_all
+
+say "it is one of all: they restart with nothing only by force, and are shut down together"
+without_node_2
+want 255 "$BIN/ndb_mgm" -e 'ALL RESTART -i'
+want_text out '(last copy|would be lost|no other)'
+want 255 "$BIN/ndb_mgm" -e '2 RESTART'
+want_text out 'data node 2 is gone|NoOfReplicas'
+want 0 "$BIN/ndb_mgm" -e SHUTDOWN
+angels_end 1 2 3
+ended "$MGM_PID" || fail "the management server ends with exit code $?"
