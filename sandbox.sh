@@ -208,11 +208,12 @@ END
     done
 }
 
-# Files of a node are of so many LDM threads: as long as there are any, their number stays.
+# Files of a node are of so many LDM threads: as long as there are any, their number stays. If config.ini is lost it is
+# what the first start of this machine has written.
 threads_line() {
     local count
-    if [ -d "$BOX/node1/ndb_1_fs" ] || [ -d "$BOX/node2/ndb_2_fs" ]; then
-        grep -s '^NumCPUs=' "$BOX/config.ini" || true
+    if [ -s "$BOX/config.ini" ] && { [ -d "$BOX/node1/ndb_1_fs" ] || [ -d "$BOX/node2/ndb_2_fs" ]; }; then
+        grep '^NumCPUs=' "$BOX/config.ini" || true
     else
         count=$(nproc)
         echo "NumCPUs=$((count > 8 ? 8 : count))"
@@ -311,12 +312,12 @@ start_cluster() {
     local port
     end_lost_servers
     if [ "$(living)" != 0 ] && ! has_connect_string; then
-        echo "Its processes run, and where is lost (sandbox/connectstring, sandbox/config.ini): ./sandbox.sh stop, then start" >&2
+        echo "Its processes run, and their address is lost (sandbox/connectstring, sandbox/config.ini): ./sandbox.sh stop, then start" >&2
         exit 1
     fi
     if [ "$(living)" = 0 ]; then
         mkdir -p "$BOX"
-        if [ "$(df --output=avail -m "$BOX" | tail -n 1)" -lt 1 ]; then # Files would be cut.
+        if [ "$(df --output=avail -k "$BOX" | tail -n 1)" -lt 64 ]; then # Files would be cut.
             echo "$BOX has no room: make room there first." >&2
             exit 1
         fi
