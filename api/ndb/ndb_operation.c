@@ -82,6 +82,7 @@ uint32_t *operation_begin(struct ndb_transaction *t, uint32_t words)
 {
     uint32_t *out = api_op_begin(t->tx, words);
     if (out != NULL) return out;
+    transaction_forget_refusal(t);
     if (api_tx_in_flight(t->tx)) {
         operation_refuse(t, ERR_API_STATE, "the transaction is being executed");
     } else if (api_tx_outcome(t->tx) != API_ACTIVE) {

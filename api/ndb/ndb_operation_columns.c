@@ -58,9 +58,13 @@ static bool reserve(struct ndb_operation *operation, uint32_t words)
     return grow(&operation->words, &operation->word_room, operation->word_count + words);
 }
 
+/* Nobody looks again at an operation that is handed over: the transaction has the error then. */
 static int set_failed(struct ndb_operation *operation, uint32_t code)
 {
-    if (operation->define_error == 0) operation->define_error = code;
+    if (operation->sealed)
+        operation_refuse(operation->transaction, code, "the operation is complete already");
+    else if (operation->define_error == 0)
+        operation->define_error = code;
     return error_set(&operation->error, code, NULL);
 }
 

@@ -165,7 +165,7 @@ void reads_drop_all(ndb_t *ndb);
 void transactions_drop(ndb_t *ndb);
 /* The next call, or definition, begins: what the last one was refused for does not count. */
 void transaction_forget_refusal(struct ndb_transaction *t);
-/* The transaction's error becomes the ndb_t's. -1 */
+/* The transaction's error, or else what the last call was refused for, becomes the ndb_t's. -1 */
 int transaction_failed(struct ndb_transaction *t);
 /* ndb_durable.c */
 void durable_waits_drop(ndb_t *ndb);

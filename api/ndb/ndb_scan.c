@@ -218,16 +218,18 @@ static int outcome(struct ndb_scan *s, enum api_scan_step step)
 }
 
 /* A call that is refused for what it is called in: what a call waits for keeps its own error. */
-static int refuse_call(struct ndb_scan *s, const char *text)
+static int refuse_call(struct ndb_scan *s, uint32_t code, const char *text)
 {
-    if (!s->waiting) error_set(&s->error, ERR_MISUSE_4507, "%s", text);
-    return error_set(&s->ndb->error, ERR_MISUSE_4507, "%s", text);
+    if (!s->waiting) error_set(&s->error, code, "%s", text);
+    return error_set(&s->ndb->error, code, "%s", text);
 }
 
 static int next_row(struct ndb_scan *s, uint32_t timeout_ms)
 {
-    if (s->ndb->callback_depth > 0) return refuse_call(s, "ndb_scan_next in a callback");
-    if (s->on_ready != NULL) return refuse_call(s, "ndb_scan_next on a scan with a callback");
+    if (s->ndb->callback_depth > 0)
+        return refuse_call(s, ERR_MISUSE_4507, "ndb_scan_next in a callback");
+    if (s->on_ready != NULL)
+        return refuse_call(s, ERR_MISUSE_4507, "ndb_scan_next on a scan with a callback");
     if (s->ended) return error_set(&s->error, ERR_SCAN_COMPLETE, NULL);
     if (timeout_ms != 0) {
         ndb_now(s->ndb);
@@ -260,8 +262,9 @@ int ndb_scan_next_copy(struct ndb_scan *s, void *row, uint32_t timeout_ms)
 {
     if (s == NULL) return -1;
     if (row == NULL || s->record == NULL)
-        return error_set(&s->error, ERR_RECORD_NULL,
-                         row == NULL ? "no row to copy into" : "a scan by columns copies no rows");
+        return refuse_call(s, ERR_RECORD_NULL,
+                           row == NULL ? "no row to copy into"
+                                       : "a scan by columns copies no rows");
     int result = next_row(s, timeout_ms);
     return result == 1 ? unpack(s, row) : result;
 }
@@ -270,7 +273,7 @@ int ndb_scan_try_next(struct ndb_scan *s, const void **row)
 {
     if (row != NULL) *row = NULL;
     if (s == NULL) return -1;
-    if (s->waiting) return refuse_call(s, "a call waits for this scan");
+    if (s->waiting) return refuse_call(s, ERR_MISUSE_4507, "a call waits for this scan");
     if (s->ended) return error_set(&s->error, ERR_SCAN_COMPLETE, NULL);
     ndb_now(s->ndb); /* The wait that begins here, if there is one, is measured from now. */
     int result = outcome(s, api_scan_next(s->scan, &s->row));

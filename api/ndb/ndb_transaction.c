@@ -100,7 +100,7 @@ void transaction_forget_refusal(struct ndb_transaction *t)
 
 int transaction_failed(struct ndb_transaction *t)
 {
-    t->ndb->error = t->refusal.error.code != 0 ? t->refusal : t->error;
+    t->ndb->error = t->error.error.code != 0 ? t->error : t->refusal;
     t->ndb->error.error.detail = t->ndb->error.detail;
     return -1;
 }
@@ -277,7 +277,8 @@ int ndb_transaction_outcome(struct ndb_transaction *t, uint32_t timeout_ms)
     if (t == NULL) return -1;
     ndb_t *ndb = t->ndb;
     if (ndb->callback_depth > 0)
-        return error_set(&ndb->error, ERR_MISUSE_4507, "ndb_transaction_outcome in a callback");
+        return refuse_call(t, ERR_MISUSE_4507, "ndb_transaction_outcome in a callback");
+    transaction_forget_refusal(t);
     if (api_tx_outcome(t->tx) == API_COMMITTED) return 1;
     if (api_tx_outcome(t->tx) == API_ABORTED) return 0;
     ndb_now(ndb);
@@ -287,7 +288,7 @@ int ndb_transaction_outcome(struct ndb_transaction *t, uint32_t timeout_ms)
     t->waiting = true;
     if (!done) ndb_wait_for(ndb, &done, UINT64_MAX);
     t->waiting = false;
-    transaction_forget_refusal(t);
+    transaction_forget_refusal(t); /* Of a call in a callback that ran meanwhile. */
     error_set(&t->error, api_tx_error(t->tx), NULL);
     if (api_tx_outcome(t->tx) == API_COMMITTED) return 1;
     if (api_tx_outcome(t->tx) == API_ABORTED) return 0;

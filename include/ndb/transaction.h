@@ -108,7 +108,8 @@ enum ndb_operation_type {
 };
 
 /* The same column by column, for programs that learn the table at run time: set all key columns
-   and, for writes, the values; for reads name the columns wanted. Values are in stored form,
+   and, for writes, the values; for reads name the columns wanted; all of it before the next
+   operation is defined (else 4200, and nothing of the batch is sent). Values are in stored form,
    copied; value NULL = NULL. Own thread. */
 NDB_API struct ndb_operation *ndb_operation_define(struct ndb_transaction *transaction,
                                                    struct ndb_table *table,
@@ -142,8 +143,9 @@ NDB_API int ndb_operation_value(const struct ndb_operation *operation, uint32_t 
 NDB_API int ndb_execute(struct ndb_transaction *transaction, enum ndb_execute_type type,
                         uint32_t timeout_ms);
 
-/* Never NULL; code 0 when there was no error. A call that is refused for what it is called in or on
-   (4100, 4507, or without a callback) is told of until the next one; what was defined stays. */
+/* Never NULL; code 0 when there was no error. An execute, or a question for the outcome, that is
+   refused for what it is called in or on (4100, 4507, or without a callback) is told of until the
+   next call that executes, asks or defines; what was defined stays. */
 NDB_API const ndb_error_t *ndb_transaction_error(const struct ndb_transaction *transaction);
 /* The operation that aborted the transaction, or NULL. */
 NDB_API const struct ndb_operation *ndb_transaction_error_operation(

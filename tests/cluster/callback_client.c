@@ -128,30 +128,38 @@ static void execute_twice(struct client *client)
 
 /* A refused call says nothing of the batch, and hides no operation of it that could not be defined:
  * the others are not committed without it. */
-static void refuse_then_define(struct client *client, bool columns)
+enum wrong { WRONG_OPTIONS, WRONG_COLUMN, TOO_LATE };
+
+static void refuse_then_define(struct client *client, enum wrong wrong)
 {
     struct ndb_transaction *t = begin(client);
     struct row row = {.key = 7, .value = 7};
     const uint32_t other = 8;
-    const struct ndb_operation_options wrong = {.flags = UINT32_MAX};
-    const char *what = columns ? "a column too long" : "wrong options";
+    const struct ndb_operation_options options = {.flags = UINT32_MAX};
+    struct ndb_operation *op = NULL;
     want("an asynchronous execute without a callback",
          ndb_execute_async(t, NDB_COMMIT, TIMEOUT_MS, NULL, NULL), -1);
     want("its error", ndb_transaction_error(t)->code != 0, 1);
     want("the same in the ndb_t", ndb_error(client->ndb)->code, ndb_transaction_error(t)->code);
-    if (columns) {
-        struct ndb_operation *op = ndb_operation_define(t, client->table, NDB_INSERT, NULL);
+    if (wrong == WRONG_OPTIONS) {
+        want("wrong options", ndb_insert(t, client->record, &row, &options) == NULL, 1);
+    } else {
+        op = ndb_operation_define(t, client->table, NDB_INSERT, NULL);
         if (op == NULL) die("define", ndb_transaction_error(t));
         want("the key's column", ndb_operation_set(op, 0, &other, sizeof other), 0);
-        want(what, ndb_operation_set(op, 1, &row, 77), -1);
-    } else {
-        want(what, ndb_insert(t, client->record, &row, &wrong) == NULL, 1);
+        want("a column too long, or not",
+             ndb_operation_set(op, 1, &row, wrong == TOO_LATE ? 4 : 77),
+             wrong == TOO_LATE ? 0 : -1);
+        want("the last column", ndb_operation_set(op, 2, row.text, sizeof row.text), 0);
     }
     if (ndb_insert(t, client->record, &row, NULL) == NULL) die("insert", ndb_transaction_error(t));
+    if (wrong == TOO_LATE)
+        want("a column of the one before", ndb_operation_set(op, 1, &other, sizeof other), -1);
     int32_t defined = ndb_transaction_error(t)->code;
     want("a commit of what is not whole", ndb_execute(t, NDB_COMMIT, TIMEOUT_MS), -1);
     want("is it told", ndb_error(client->ndb)->code != 0, 1);
-    if (!columns) want("the error of the commit", ndb_transaction_error(t)->code, defined);
+    if (wrong != WRONG_COLUMN)
+        want("the error of the commit", ndb_transaction_error(t)->code, defined);
     ndb_transaction_close(t);
     want("a read of what was in it", ndb_read_row(client->ndb, client->record, &row, TIMEOUT_MS),
          -1);
@@ -275,8 +283,9 @@ int main(void)
     client.record = ndb_record_create(client.ndb, client.table, fields, 3, sizeof(struct row));
     if (client.record == NULL) die("record", ndb_error(client.ndb));
     execute_twice(&client);
-    refuse_then_define(&client, false);
-    refuse_then_define(&client, true);
+    refuse_then_define(&client, WRONG_OPTIONS);
+    refuse_then_define(&client, WRONG_COLUMN);
+    refuse_then_define(&client, TOO_LATE);
     close_executed(&client);
     close_scanned(&client);
     close_polled(&client);
