@@ -72,7 +72,7 @@ void mgmd_arbitrate(struct mgmd *mgmd, uint32_t id, const struct signal *sig)
         struct arbit_choose_conf answer = {req->attempt, {req->ticket[0], req->ticket[1]}};
         bool yes = arbitrator_choose(&mgmd->arbitrator, req);
         _Static_assert(sizeof(answer) == sizeof(struct arbit_choose_ref), "alike");
-        bool leaves = mgmd_node_status(mgmd, id) == NDB_MGM_STATUS_SHUTTING_DOWN;
+        bool leaves = mgmd_data_node_status(mgmd, id) == NDB_MGM_STATUS_SHUTTING_DOWN;
         cluster_log_printf(mgmd->log, leaves ? NDB_MGM_SEVERITY_INFO : NDB_MGM_SEVERITY_ALERT,
                            "Node %u asks whether %u nodes may go on: %s", id,
                            node_mask_count(&req->survivors), yes ? "yes" : "no");

@@ -78,14 +78,17 @@ static enum ndb_mgm_node_status data_node_status(const struct mgmd_node *node)
     }
 }
 
+enum ndb_mgm_node_status mgmd_data_node_status(const struct mgmd *mgmd, uint32_t id)
+{
+    return data_node_status(&mgmd->nodes[id]);
+}
+
 enum ndb_mgm_node_status mgmd_node_status(const struct mgmd *mgmd, uint32_t id)
 {
     const struct config_section *node = config_node(mgmd->config, id);
 
-    /* Only data nodes are linked, and one that has left the configuration goes on. */
-    if (mgmd->nodes[id].linked) return data_node_status(&mgmd->nodes[id]);
     if (node == NULL) return NDB_MGM_STATUS_UNKNOWN;
-    if (config_section_kind(node) == CONFIG_NDBD) return NDB_MGM_STATUS_NO_CONTACT;
+    if (config_section_kind(node) == CONFIG_NDBD) return mgmd_data_node_status(mgmd, id);
     if (id == mgmd->own_node || mgmd_peer_alive(mgmd, id)) return NDB_MGM_STATUS_CONNECTED;
     for (uint32_t data = 1; data <= CONFIG_DATA_NODES_MAX; data++) {
         if (mgmd->nodes[data].linked && node_mask_has(&mgmd->nodes[data].clients, id)) {

@@ -73,6 +73,8 @@ uint32_t mgmd_president(const struct mgmd *mgmd);
 /* The client that may work alone, 0 = all may. */
 uint32_t mgmd_single_user(const struct mgmd *mgmd);
 enum ndb_mgm_node_status mgmd_node_status(const struct mgmd *mgmd, uint32_t node);
+/* The same of a data node, also of one that has left the configuration and runs still. */
+enum ndb_mgm_node_status mgmd_data_node_status(const struct mgmd *mgmd, uint32_t node);
 void mgmd_node_link_up(struct mgmd *mgmd, uint32_t node);
 void mgmd_node_link_down(struct mgmd *mgmd, uint32_t node, const char *reason);
 /* A signal from a data node, checked by the link; false closes the link. */

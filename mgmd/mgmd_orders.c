@@ -118,7 +118,8 @@ static bool is_spare(const struct mgmd *mgmd, uint32_t id)
 static bool has_mate(const struct mgmd *mgmd, uint32_t id, const struct node_mask *nodes)
 {
     for (uint32_t peer = 1; peer <= CONFIG_DATA_NODES_MAX; peer++) {
-        if (!node_mask_has(nodes, peer) && mgmd_node_status(mgmd, peer) == NDB_MGM_STATUS_STARTED &&
+        if (!node_mask_has(nodes, peer) && !is_spare(mgmd, peer) &&
+            mgmd_data_node_status(mgmd, peer) == NDB_MGM_STATUS_STARTED &&
             mgmd->nodes[peer].nodegroup == mgmd->nodes[id].nodegroup)
             return true;
     }
@@ -143,7 +144,7 @@ static uint32_t last_copy(const struct mgmd *mgmd, const struct node_mask *nodes
 static uint32_t group_gone(const struct mgmd *mgmd, const struct node_mask *nodes)
 {
     for (uint32_t id = node_mask_next(nodes, 0); id != 0; id = node_mask_next(nodes, id)) {
-        if (mgmd_node_status(mgmd, id) == NDB_MGM_STATUS_STARTED && !is_spare(mgmd, id) &&
+        if (mgmd_data_node_status(mgmd, id) == NDB_MGM_STATUS_STARTED && !is_spare(mgmd, id) &&
             !has_mate(mgmd, id, nodes))
             return id;
     }
@@ -324,7 +325,7 @@ void mgmd_order_start(struct mgmd_session *session)
         return;
     }
     for (uint32_t id = node_mask_next(&nodes, 0); id != 0; id = node_mask_next(&nodes, id)) {
-        if (mgmd_node_status(mgmd, id) != NDB_MGM_STATUS_NOT_STARTED) continue;
+        if (mgmd_data_node_status(mgmd, id) != NDB_MGM_STATUS_NOT_STARTED) continue;
         started += mgm_link_send(mgmd->link, id, BLOCK_CMVMI, GSN_START_ORD, PRIO_B, &ord,
                                  sizeof(ord) / 4) == 0;
     }

@@ -34,7 +34,10 @@ angels_end() { # node...
 start_them() { # node...
     local node
     for node; do start_daemon "$node"; done
-    for node; do ANGELS[node]=$(cat "$BOX/node$node/ndb_$node.pid"); done
+    for node; do
+        ANGELS[node]=$(cat "$BOX/node$node/ndb_$node.pid")
+        [ -n "${ANGELS[node]}" ] || die "node $node has no angel"
+    done
 }
 
 without_node_2() {
@@ -67,7 +70,7 @@ angels_end 2 3
 want 0 "$BIN/ndb_select_count" -d test kept
 want_text out '^3 records'
 want 255 "$BIN/ndb_mgm" -e '1 RESTART -i'
-want_text out 'last copy|would be lost|no other'
+want_text out 'Node 1: Operation would destroy the last copy of rows'
 start_them 2 3
 wait_all
 
@@ -83,10 +86,22 @@ reload
 start_them 1 3
 wait_all
 
+say "its id is another one's now, who is not connected"
+cp "$BOX/config.ini" "$BOX/all.ini"
+sed -i -z 's/NoOfReplicas=2/NoOfReplicas=1/; s/\[ndbd\]\nNodeId=2\n[^[]*/[api]\nNodeId=2\n/' "$BOX/config.ini"
+reload
+want 0 "$BIN/ndb_mgm" -e SHOW
+want_text out '^id=2 +\(not connected'
+want 255 "$BIN/ndb_mgm" -e '1 2 STOP -a'
+want_text out 'all started nodes of node group 0 would be gone'
+mv "$BOX/all.ini" "$BOX/config.ini"
+reload
+wait_all
+
 say "it is one of all: they restart with nothing only by force, and are shut down together"
 without_node_2
 want 255 "$BIN/ndb_mgm" -e 'ALL RESTART -i'
-want_text out '(last copy|would be lost|no other)'
+want_text out 'would destroy the last copy of rows'
 want 255 "$BIN/ndb_mgm" -e '2 RESTART'
 want_text out 'data node 2 is gone|NoOfReplicas'
 want 0 "$BIN/ndb_mgm" -e SHUTDOWN
