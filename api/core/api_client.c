@@ -193,9 +193,14 @@ static void resend_cleaning(struct api_client *client)
     }
 }
 
-void api_client_tick(struct api_client *client, uint64_t now_ms)
+void api_client_now(struct api_client *client, uint64_t now_ms)
 {
     if (now_ms > client->now_ms) client->now_ms = now_ms;
+}
+
+void api_client_tick(struct api_client *client, uint64_t now_ms)
+{
+    api_client_now(client, now_ms);
     if (client->now_ms < client->next_ms) return;
     client->next_ms = UINT64_MAX; /* Each of these sets it again to what it still waits for. */
     api_tx_send_parts(client);

@@ -106,6 +106,8 @@ void api_client_signal(struct api_client *client, uint32_t peer, uint32_t epoch,
                        const uint32_t *words);
 /* After a group of signals: sends what they caused (next batches of scans). */
 void api_client_flush(struct api_client *client);
+/* What begins now is measured from this time on. Nothing ends by it, so no callback runs. */
+void api_client_now(struct api_client *client, uint64_t now_ms);
 void api_client_tick(struct api_client *client, uint64_t now_ms);
 /* Milliseconds until a deadline or retry of this client needs a tick, UINT32_MAX = none. */
 uint32_t api_client_next_tick(const struct api_client *client);

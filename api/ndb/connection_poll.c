@@ -25,7 +25,7 @@
 
 void ndb_now(ndb_t *ndb)
 {
-    api_client_tick(ndb->client, now_ms());
+    api_client_now(ndb->client, now_ms());
 }
 
 /* ---- Sending. ---- */
@@ -270,9 +270,10 @@ static bool is_over(struct ndb *ndb, const volatile bool *done, uint64_t until_m
 {
     if (*done) return true;
     uint64_t now = now_ms();
+    transactions_tell(ndb);
     api_client_tick(ndb->client, now);
     if (*done || now >= until_ms) return true;
-    *wait_ms = wait_of(ndb, now, until_ms);
+    *wait_ms = ndb->untold_first != NULL ? 0 : wait_of(ndb, now, until_ms);
     return false;
 }
 
@@ -303,7 +304,8 @@ void ndb_round(ndb_t *ndb)
 {
     struct ndb_cluster_connection *connection = ndb->connection;
     inbox_process(ndb);
-    ndb_now(ndb);
+    api_client_tick(ndb->client, now_ms());
+    transactions_tell(ndb);
     if (connection_try_poll(connection, ndb, false)) {
         inbox_process(ndb);
         connection_round(connection, 0);
@@ -366,6 +368,13 @@ void connection_serve(struct ndb_cluster_connection *connection, uint32_t wait_m
 }
 
 /* ---- Asynchronous calls. ---- */
+
+/* A callback that begins another one leaves something to wait for. */
+void async_begun(ndb_t *ndb)
+{
+    ndb->async_pending++;
+    if (ndb->async_done - ndb->poll_from < ndb->poll_min) ndb->poll_done = false;
+}
 
 void async_completed(ndb_t *ndb, uint32_t callbacks)
 {
@@ -444,5 +453,6 @@ int ndb_process(ndb_t *ndb)
 uint32_t ndb_process_timeout(const ndb_t *ndb)
 {
     uint32_t wait = ndb == NULL ? ROUND_MS_MAX : api_client_next_tick(ndb->client);
+    if (ndb != NULL && ndb->untold_first != NULL) return 0;
     return wait < ROUND_MS_MAX ? wait : ROUND_MS_MAX;
 }

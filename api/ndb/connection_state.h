@@ -124,7 +124,8 @@ void ndb_wait_for(ndb_t *ndb, const volatile bool *done, uint64_t until_ms);
 void ndb_round(ndb_t *ndb);
 /* Sends what is queued. */
 void ndb_push(ndb_t *ndb);
-/* Tells the client what time it is. Every public call that begins something does it first. */
+/* Tells the client what time it is, and runs no callback. Every public call that begins something
+ * does it first. */
 void ndb_now(ndb_t *ndb);
 /* The poll right, or false; then `ndb` (if not NULL) stands in line for it when `line` is set. */
 bool connection_try_poll(struct ndb_cluster_connection *connection, struct ndb *ndb, bool line);
@@ -138,6 +139,8 @@ void connection_drain(struct ndb_cluster_connection *connection);
 void connection_wake(struct ndb_cluster_connection *connection);
 void connection_push_all(struct ndb_cluster_connection *connection);
 
+/* One is pending from now on. */
+void async_begun(ndb_t *ndb);
 /* One that was pending is so no more; `callbacks`: 1, or 0 when it was given up. ndb_poll() may be
    over by that. Before the callback runs. */
 void async_completed(ndb_t *ndb, uint32_t callbacks);

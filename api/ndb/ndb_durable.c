@@ -94,7 +94,7 @@ int ndb_wait_durable_async(ndb_t *ndb, uint64_t epoch, uint32_t timeout_ms,
     }
     if (wait->next != NULL) wait->next->prev = wait;
     ndb->durable_waits = wait;
-    ndb->async_pending++;
+    async_begun(ndb);
     return 0;
 }
 

@@ -29,10 +29,18 @@ void operation_free(ndb_t *ndb, struct ndb_operation *operation)
     ndb->operation_free = operation;
 }
 
+/* Where the error of a definition goes. What has ended the transaction is not forgotten for one that
+ * comes too late. */
+static struct error_slot *slot_of(struct ndb_transaction *t)
+{
+    bool ended = t->error.error.code != 0 && api_tx_outcome(t->tx) != API_ACTIVE;
+    return ended ? &t->refusal : &t->error;
+}
+
 struct ndb_operation *operation_refuse(struct ndb_transaction *t, uint32_t code, const char *detail)
 {
     transaction_forget_refusal(t);
-    error_set(&t->error, code, "%s", detail);
+    error_set(slot_of(t), code, "%s", detail);
     return NULL;
 }
 
@@ -80,15 +88,19 @@ void operation_append(struct ndb_transaction *t, struct ndb_operation *operation
 
 uint32_t *operation_begin(struct ndb_transaction *t, uint32_t words)
 {
-    uint32_t *out = api_op_begin(t->tx, words);
+    uint32_t *out = t->untold ? NULL : api_op_begin(t->tx, words);
     if (out != NULL) return out;
     transaction_forget_refusal(t);
-    if (api_tx_in_flight(t->tx)) {
-        operation_refuse(t, ERR_API_STATE, "the transaction is being executed");
+    if (transaction_in_flight(t)) {
+        operation_refuse(
+            t, ERR_API_STATE,
+            "an operation was defined while the transaction was being executed: it can "
+            "only be rolled back");
     } else if (api_tx_outcome(t->tx) != API_ACTIVE) {
-        if (t->error.error.code == 0)
-            operation_refuse(
-                t, api_tx_error(t->tx) != 0 ? api_tx_error(t->tx) : ERR_TRANSACTION_COMPLETE, "");
+        if (t->error.error.code == 0 && api_tx_error(t->tx) != 0)
+            transaction_set_error(t, api_tx_error(t->tx));
+        else if (t->error.error.code == 0)
+            operation_refuse(t, ERR_TRANSACTION_COMPLETE, "");
     } else {
         operation_refuse(t, ERR_API_MEMORY, "");
     }
@@ -266,7 +278,7 @@ static struct ndb_operation *refuse_rows(struct ndb_transaction *t, const struct
 {
     bool values = error == ERR_VALUE_TOO_LONG && d->record != NULL && d->from != NULL;
     operation_refuse(t, error, "");
-    blame_record(&t->error, error, values ? d->record : d->key_record,
+    blame_record(slot_of(t), error, values ? d->record : d->key_record,
                  values ? d->from : d->key_row, false);
     return NULL;
 }
@@ -278,7 +290,7 @@ static struct ndb_operation *define(struct ndb_transaction *t, const struct defi
     const char *fault = definition_fault(d, &error);
     if (fault != NULL) {
         operation_refuse(t, error, fault);
-        blame_record(&t->error, error, d->key_record != NULL ? d->key_record : d->record, NULL,
+        blame_record(slot_of(t), error, d->key_record != NULL ? d->key_record : d->record, NULL,
                      false);
         return NULL;
     }
@@ -334,7 +346,7 @@ struct ndb_operation *ndb_update(struct ndb_transaction *t, const struct ndb_rec
     bool program = options != NULL && options->program != NULL;
     if (t != NULL && (record == NULL || row == NULL) && !(program && record == NULL)) {
         operation_refuse(t, ERR_RECORD_NULL, "no values to update");
-        blame_record(&t->error, ERR_RECORD_NULL, key_record, NULL, false);
+        blame_record(slot_of(t), ERR_RECORD_NULL, key_record, NULL, false);
         return NULL;
     }
     return define(t, &d);

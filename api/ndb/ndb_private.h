@@ -50,11 +50,16 @@ struct ndb_transaction {
      * defined or executed, so the error of that stays beside it. */
     struct error_slot refusal;
     bool waiting; /* A call waits for it: it cannot be closed. */
+    bool lent;    /* To the function of ndb_run_transaction(): the same. */
     bool done;
     uint32_t execute_type;
     ndb_callback callback;
     void *context;
     bool in_flight_async;
+    bool beginning;                    /* Inside of ndb_execute_async(). */
+    bool untold;                       /* In the list of those that have ended and are not told. */
+    uint32_t untold_turn;              /* Since which transactions_tell(). */
+    struct ndb_transaction *next_told; /* In that list. */
 };
 
 struct inbox {
@@ -85,6 +90,11 @@ struct ndb {
     uint32_t poll_from;    /* async_done when ndb_poll() began. */
     uint32_t poll_min;     /* Callbacks that ndb_poll() waits for. */
     volatile bool poll_done;
+    /* Ended before ndb_execute_async() has returned: their callbacks run in the next call that may
+     * run some. */
+    struct ndb_transaction *untold_first;
+    struct ndb_transaction *untold_last;
+    uint32_t untold_turn;
     uint32_t callback_depth;
     uint64_t waits;
     uint64_t wait_ns;
@@ -165,6 +175,15 @@ void reads_drop_all(ndb_t *ndb);
 void transactions_drop(ndb_t *ndb);
 /* The next call, or definition, begins: what the last one was refused for does not count. */
 void transaction_forget_refusal(struct ndb_transaction *t);
+/* Runs callbacks of transactions that have ended in ndb_execute_async(); those that come meanwhile
+ * have their turn next time. */
+void transactions_tell(ndb_t *ndb);
+/* Is it being executed, or has it ended and its callback not run yet? */
+bool transaction_in_flight(const struct ndb_transaction *t);
+/* Until nothing of it is being executed, and its callbacks have run. */
+void transaction_wait(struct ndb_transaction *t);
+/* The error of the transaction is that number, by what is known of its outcome. */
+void transaction_set_error(struct ndb_transaction *t, uint32_t code);
 /* The transaction's error, or else what the last call was refused for, becomes the ndb_t's. -1 */
 int transaction_failed(struct ndb_transaction *t);
 /* ndb_durable.c */

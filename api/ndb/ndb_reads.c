@@ -124,7 +124,7 @@ struct ndb_reads *ndb_reads_begin(ndb_t *ndb, struct ndb_row_read *read, uint32_
     reads->context = context;
     uint32_t error = (uint32_t)ERR_API_MEMORY;
     if (define_all(reads)) {
-        ndb->async_pending++;
+        async_begun(ndb);
         error = api_tx_execute(reads->tx, API_COMMIT, timeout_of(ndb->connection, timeout_ms),
                                ended, reads);
         if (error == 0) {

@@ -302,15 +302,25 @@ static int attempt(ndb_t *ndb, ndb_transaction_function function, void *context,
 {
     struct ndb_transaction *t = ndb_transaction_start(ndb);
     if (t == NULL) return -1;
+    t->lent = true;
     int result = function(t, context);
+    transaction_wait(t);
+    t->lent = false;
     if (result == 0 && api_tx_outcome(t->tx) == API_ACTIVE)
         result = ndb_execute(t, NDB_COMMIT, timeout_ms);
-    if (result == 0 && api_tx_outcome(t->tx) != API_COMMITTED && api_tx_error(t->tx) != 0)
-        result = -1;
-    if (result != 0) {
+    bool committed = api_tx_outcome(t->tx) == API_COMMITTED;
+    if (result != 0 && committed && api_tx_error(t->tx) == 0) {
+        /* An error of what it has tried then says nothing of what is committed. */
+        error_set(&ndb->error, ERR_CALLBACK, "the function gave up behind its commit");
+        ndb->error.error.status = NDB_STATUS_UNKNOWN;
+    } else if (result != 0 || !committed) {
+        if (result == 0 && api_tx_error(t->tx) != 0) (void)ndb_transaction_error(t);
         (void)transaction_failed(t);
         if (ndb->error.error.code == 0)
-            error_set(&ndb->error, ERR_CALLBACK, "the function gave up");
+            error_set(&ndb->error, ERR_CALLBACK,
+                      result == 0 ? "the function has rolled it back" : "the function gave up");
+        if (api_tx_outcome(t->tx) == API_UNKNOWN) ndb->error.error.status = NDB_STATUS_UNKNOWN;
+        result = -1;
     }
     ndb_transaction_close(t);
     return result;

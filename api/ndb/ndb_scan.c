@@ -56,7 +56,7 @@ static void arm(struct ndb_scan *s)
 {
     if (s->on_ready == NULL || s->armed) return;
     s->armed = true;
-    s->ndb->async_pending++;
+    async_begun(s->ndb);
 }
 
 /* Nothing can have come before the first answer, so the core waits from now on. */

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "api/ndb/ndb_blame.h"
 #include "api/ndb/ndb_operation.h"
 #include "api/ndb/ndb_private.h"
@@ -28,6 +29,9 @@ struct ndb_transaction *ndb_transaction_start(ndb_t *ndb)
     t->tx = tx;
     t->error.error.code = 0;
     t->waiting = false;
+    t->lent = false;
+    t->beginning = false;
+    t->untold = false;
     t->refusal.error.code = 0;
     t->done = false;
     t->callback = NULL;
@@ -45,14 +49,45 @@ struct ndb_transaction *ndb_transaction_start_at(ndb_t *ndb, uint32_t node)
     return t;
 }
 
+static void untold_add(struct ndb_transaction *t)
+{
+    ndb_t *ndb = t->ndb;
+    uint64_t one = 1;
+    t->untold = true;
+    t->untold_turn = ndb->untold_turn;
+    t->next_told = NULL;
+    if (ndb->untold_last != NULL)
+        ndb->untold_last->next_told = t;
+    else
+        ndb->untold_first = t;
+    ndb->untold_last = t;
+    if (ndb->event_fd >= 0 && write(ndb->event_fd, &one, sizeof one) < 0)
+        one = 0; /* It is readable already. */
+}
+
+static void untold_remove(struct ndb_transaction *t)
+{
+    ndb_t *ndb = t->ndb;
+    struct ndb_transaction *before = NULL;
+    for (struct ndb_transaction *at = ndb->untold_first; at != t; at = at->next_told)
+        before = at;
+    if (before != NULL)
+        before->next_told = t->next_told;
+    else
+        ndb->untold_first = t->next_told;
+    if (ndb->untold_last == t) ndb->untold_last = before;
+    t->untold = false;
+}
+
 void ndb_transaction_close(struct ndb_transaction *t)
 {
     if (t == NULL) return;
     ndb_t *ndb = t->ndb;
-    if (t->waiting) { /* By a callback that runs inside the wait. */
+    if (t->waiting || t->lent) { /* By a callback that runs inside the wait, or by the function. */
         error_set(&ndb->error, ERR_MISUSE_4507, "ndb_transaction_close of what a call waits for");
         return;
     }
+    if (t->untold) untold_remove(t);
     if (t->in_flight_async) async_completed(ndb, 0);
     api_tx_close(t->tx);
     struct ndb_operation *next;
@@ -98,6 +133,11 @@ void transaction_forget_refusal(struct ndb_transaction *t)
     if (t->refusal.error.code != 0) error_clear(&t->refusal);
 }
 
+void transaction_set_error(struct ndb_transaction *t, uint32_t code)
+{
+    error_set_outcome(&t->error, code, code != 0 && api_tx_outcome(t->tx) == API_UNKNOWN);
+}
+
 int transaction_failed(struct ndb_transaction *t)
 {
     t->ndb->error = t->error.error.code != 0 ? t->error : t->refusal;
@@ -118,11 +158,10 @@ static void blame(struct error_slot *slot, uint32_t code, const struct ndb_opera
 
 static int result_of(struct ndb_transaction *t)
 {
-    enum api_outcome outcome = api_tx_outcome(t->tx);
     uint32_t error = api_tx_error(t->tx);
     transaction_forget_refusal(t);
     if (error == 0) return 0;
-    error_set_outcome(&t->error, error, outcome == API_UNKNOWN);
+    transaction_set_error(t, error);
     if (error == ERR_UNIQUE_DUPLICATE) error_set(&t->error, error, "%s", api_tx_error_index(t->tx));
     blame(&t->error, error, ndb_transaction_error_operation(t));
     uint32_t fits = api_tx_error_fits(t->tx);
@@ -135,12 +174,8 @@ static int result_of(struct ndb_transaction *t)
     return -1;
 }
 
-static void executed(void *context, struct api_tx *tx)
+static void tell(struct ndb_transaction *t)
 {
-    struct ndb_transaction *t = context;
-    (void)tx;
-    t->done = true;
-    if (t->callback == NULL) return;
     ndb_t *ndb = t->ndb;
     ndb_callback callback = t->callback;
     t->callback = NULL;
@@ -152,12 +187,49 @@ static void executed(void *context, struct api_tx *tx)
     ndb->callback_depth--;
 }
 
+static void executed(void *context, struct api_tx *tx)
+{
+    struct ndb_transaction *t = context;
+    (void)tx;
+    t->done = true;
+    if (t->callback == NULL) return;
+    if (t->beginning)
+        untold_add(t);
+    else
+        tell(t);
+}
+
+void transactions_tell(ndb_t *ndb)
+{
+    uint32_t turn = ndb->untold_turn++;
+    struct ndb_transaction *t;
+    while ((t = ndb->untold_first) != NULL && (int32_t)(turn - t->untold_turn) >= 0) {
+        untold_remove(t);
+        tell(t);
+    }
+}
+
+bool transaction_in_flight(const struct ndb_transaction *t)
+{
+    return api_tx_in_flight(t->tx) || t->untold;
+}
+
+void transaction_wait(struct ndb_transaction *t)
+{
+    while (transaction_in_flight(t)) {
+        if (t->untold)
+            transactions_tell(t->ndb);
+        else
+            ndb_wait_for(t->ndb, &t->done, UINT64_MAX);
+    }
+}
+
 /* Seals what is open and asks the core. 0, or -1 with the error. */
 static int start(struct ndb_transaction *t, enum ndb_execute_type type, uint32_t timeout_ms)
 {
     ndb_t *ndb = t->ndb;
     ndb_now(ndb);
-    if (api_tx_in_flight(t->tx))
+    if (transaction_in_flight(t))
         return refuse_call(t, ERR_API_STATE, "the transaction is being executed");
     transaction_forget_refusal(t);
     if (t->unsealed != NULL) operations_seal(t);
@@ -168,7 +240,7 @@ static int start(struct ndb_transaction *t, enum ndb_execute_type type, uint32_t
     uint32_t error = api_tx_execute(t->tx, (enum api_execute)type,
                                     timeout_of(ndb->connection, timeout_ms), executed, t);
     if (error == 0) return 0;
-    error_set_outcome(&t->error, error, false);
+    transaction_set_error(t, error);
     return transaction_failed(t);
 }
 
@@ -189,16 +261,19 @@ int ndb_execute_async(struct ndb_transaction *t, enum ndb_execute_type type, uin
 {
     if (t == NULL) return -1;
     if (callback == NULL) return refuse_call(t, ERR_NO_CALLBACK, "");
-    if (api_tx_in_flight(t->tx) || t->waiting)
+    if (transaction_in_flight(t) || t->waiting)
         return refuse_call(t, ERR_API_STATE,
-                           api_tx_in_flight(t->tx) ? "the transaction is being executed"
-                                                   : "a call waits for the transaction");
+                           transaction_in_flight(t) ? "the transaction is being executed"
+                                                    : "a call waits for the transaction");
     t->callback = callback;
     t->context = context;
     t->in_flight_async = true;
-    t->ndb->async_pending++;
+    async_begun(t->ndb);
     ndb_t *ndb = t->ndb;
-    if (start(t, type, timeout_ms) != 0) {
+    t->beginning = true;
+    int result = start(t, type, timeout_ms);
+    t->beginning = false;
+    if (result != 0) {
         t->callback = NULL;
         t->in_flight_async = false;
         ndb->async_pending--;
@@ -215,7 +290,7 @@ const ndb_error_t *ndb_transaction_error(const struct ndb_transaction *transacti
     struct ndb_transaction *t = (struct ndb_transaction *)(uintptr_t)transaction;
     if (t == NULL) return ndb_error(NULL);
     if (t->refusal.error.code != 0) return &t->refusal.error;
-    if (t->error.error.code == 0) error_set(&t->error, api_tx_error(t->tx), NULL);
+    if (t->error.error.code == 0) transaction_set_error(t, api_tx_error(t->tx));
     return &t->error.error;
 }
 
@@ -278,6 +353,8 @@ int ndb_transaction_outcome(struct ndb_transaction *t, uint32_t timeout_ms)
     ndb_t *ndb = t->ndb;
     if (ndb->callback_depth > 0)
         return refuse_call(t, ERR_MISUSE_4507, "ndb_transaction_outcome in a callback");
+    if (transaction_in_flight(t))
+        return refuse_call(t, ERR_API_STATE, "the transaction has not ended");
     transaction_forget_refusal(t);
     if (api_tx_outcome(t->tx) == API_COMMITTED) return 1;
     if (api_tx_outcome(t->tx) == API_ABORTED) return 0;
@@ -288,8 +365,8 @@ int ndb_transaction_outcome(struct ndb_transaction *t, uint32_t timeout_ms)
     t->waiting = true;
     if (!done) ndb_wait_for(ndb, &done, UINT64_MAX);
     t->waiting = false;
-    transaction_forget_refusal(t); /* Of a call in a callback that ran meanwhile. */
-    error_set(&t->error, api_tx_error(t->tx), NULL);
+    transaction_forget_refusal(t); /* A callback may have been refused something. */
+    transaction_set_error(t, api_tx_error(t->tx));
     if (api_tx_outcome(t->tx) == API_COMMITTED) return 1;
     if (api_tx_outcome(t->tx) == API_ABORTED) return 0;
     error_set_outcome(&ndb->error, api_tx_error(t->tx), true);

@@ -72,7 +72,7 @@ NDB_API void ndb_transaction_close(struct ndb_transaction *transaction);
  * read takes no part in the transaction: it sees nothing that this has changed and not committed,
  * and may see what the same execute commits. Writes take all columns of record (but see mask).
  * Result: the operation, which lives until the transaction is closed, or NULL with the error in
- * ndb_transaction_error(). Own thread.
+ * ndb_transaction_error(): from then on the transaction can only be rolled back. Own thread.
  */
 NDB_API struct ndb_operation *ndb_read(struct ndb_transaction *transaction,
                                        const struct ndb_record *key_record, const void *key_row,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <ndb/ndb.h>
 
 #define TIMEOUT_MS 60000u
@@ -241,6 +242,226 @@ static void close_polled(struct client *client)
     }
 }
 
+/* What has nothing to send ends at once; its callback runs in a call that may run some, all the
+ * same, or never when it is closed before. */
+static void end_at_once(struct client *client)
+{
+    static const enum ndb_execute_type types[] = {NDB_NO_COMMIT, NDB_COMMIT, NDB_ROLLBACK};
+    for (uint32_t i = 0; i < 2 * sizeof types / sizeof types[0]; i++) {
+        struct ndb_transaction *t = i % 2 == 0 ? begin(client) : begin_write(client, 1);
+        enum ndb_execute_type type = i % 2 == 0 ? types[i / 2] : NDB_ROLLBACK;
+        client->ended = 0;
+        want("an asynchronous execute", ndb_execute_async(t, type, TIMEOUT_MS, ended, client), 0);
+        want("callbacks inside of it", client->ended, 0);
+        want("pending", ndb_pending(client->ndb), 1);
+        want("an execute before the callback", ndb_execute(t, NDB_ROLLBACK, TIMEOUT_MS), -1);
+        want("its error", ndb_transaction_error(t)->code, 4100);
+        want("when is there work", ndb_process_timeout(client->ndb), 0);
+        want("completions",
+             i % 2 == 0 ? ndb_poll(client->ndb, TIMEOUT_MS, 1) : ndb_process(client->ndb), 1);
+        want("callbacks", client->ended, 1);
+        want("an execute behind it", ndb_execute(t, NDB_ROLLBACK, TIMEOUT_MS),
+             type == NDB_COMMIT ? -1 : 0);
+        ndb_transaction_close(t);
+    }
+    struct ndb_transaction *first = begin(client);
+    struct ndb_transaction *second = begin(client);
+    struct ndb_transaction *third = begin(client);
+    client->ended = 0;
+    want("a first one", ndb_execute_async(first, NDB_COMMIT, TIMEOUT_MS, ended, client), 0);
+    want("a second one", ndb_execute_async(second, NDB_COMMIT, TIMEOUT_MS, ended, client), 0);
+    want("a third one", ndb_execute_async(third, NDB_COMMIT, TIMEOUT_MS, ended, client), 0);
+    ndb_transaction_close(second);
+    ndb_transaction_close(third);
+    want("pending behind two closes", ndb_pending(client->ndb), 1);
+    poll_all(client);
+    want("callbacks behind two closes", client->ended, 1);
+    ndb_transaction_close(first);
+}
+
+#define CHAIN 100000u /* Calls inside each other would need more stack than there is. */
+
+static void next_of_chain(int result, struct ndb_transaction *t, void *context)
+{
+    struct client *client = context;
+    want("a link of the chain", result, 0);
+    ndb_transaction_close(t);
+    if (++client->ended == CHAIN) return;
+    t = begin(client);
+    want("the next one", ndb_execute_async(t, NDB_COMMIT, TIMEOUT_MS, next_of_chain, client), 0);
+}
+
+static void chain(struct client *client)
+{
+    struct ndb_transaction *t = begin(client);
+    client->ended = 0;
+    want("the first one", ndb_execute_async(t, NDB_COMMIT, TIMEOUT_MS, next_of_chain, client), 0);
+    want("a poll of a chain", ndb_poll(client->ndb, NDB_NO_TIMEOUT, CHAIN), CHAIN);
+    want("pending behind the chain", ndb_pending(client->ndb), 0);
+}
+
+/* What the function of ndb_run_transaction() must not do, and how it may end. */
+enum run {
+    RUN_CLOSES,
+    RUN_ASYNC,
+    RUN_ASYNC_AND_FAILS,
+    RUN_ROLLS_BACK,
+    RUN_COMMITS_AND_FAILS,
+    RUN_FAILS
+};
+
+struct run_job {
+    struct client *client;
+    enum run run;
+    uint32_t tries;
+    uint32_t unknown; /* The first one whose outcome is unknown, from 1 on. */
+};
+
+static int run_function(struct ndb_transaction *t, void *context)
+{
+    struct run_job *job = context;
+    struct row row = {.key = 9, .value = job->run};
+    ndb_t *ndb = job->client->ndb;
+    if (ndb_write(t, job->client->record, &row, NULL) == NULL)
+        die("write", ndb_transaction_error(t));
+    switch (job->run) {
+    case RUN_CLOSES:
+        ndb_transaction_close(t);
+        want("the error of a close in the function", ndb_error(ndb)->code, 4507);
+        return 0;
+    case RUN_ASYNC:
+    case RUN_ASYNC_AND_FAILS:
+        job->client->executed = t; /* The callback tries to close it. */
+        want("an asynchronous execute in the function",
+             ndb_execute_async(t, NDB_COMMIT, TIMEOUT_MS, ended, job->client), 0);
+        return job->run == RUN_ASYNC ? 0 : -1;
+    case RUN_ROLLS_BACK:
+        want("a rollback", ndb_execute(t, NDB_ROLLBACK, TIMEOUT_MS), 0);
+        return 0;
+    case RUN_COMMITS_AND_FAILS:
+        want("a commit", ndb_execute(t, NDB_COMMIT, TIMEOUT_MS), 0);
+        return -1;
+    case RUN_FAILS:
+        break;
+    }
+    return -1;
+}
+
+static void run_all(struct client *client)
+{
+    static const struct {
+        int result;
+        int32_t code;
+        enum ndb_error_status status;
+        int row; /* Is it there? */
+    } wanted[] = {
+        [RUN_CLOSES] = {0, 0, NDB_STATUS_SUCCESS, 1},
+        [RUN_ASYNC] = {0, 0, NDB_STATUS_SUCCESS, 1},
+        [RUN_ASYNC_AND_FAILS] = {-1, 4293, NDB_STATUS_UNKNOWN, 1},
+        [RUN_ROLLS_BACK] = {-1, 4293, NDB_STATUS_PERMANENT, 0},
+        [RUN_COMMITS_AND_FAILS] = {-1, 4293, NDB_STATUS_UNKNOWN, 1},
+        [RUN_FAILS] = {-1, 4293, NDB_STATUS_PERMANENT, 0},
+    };
+    for (enum run run = RUN_CLOSES; run <= RUN_FAILS; run++) {
+        struct run_job job = {client, run, 0, 0};
+        struct row row = {.key = 9};
+        client->ended = 0;
+        want("a run", ndb_run_transaction(client->ndb, run_function, &job, TIMEOUT_MS),
+             wanted[run].result);
+        if (wanted[run].result != 0) {
+            want("its error", ndb_error(client->ndb)->code, wanted[run].code);
+            want("its status", ndb_error(client->ndb)->status, wanted[run].status);
+        }
+        client->executed = NULL;
+        want("its callbacks", client->ended, run == RUN_ASYNC || run == RUN_ASYNC_AND_FAILS);
+        want("pending behind a run", ndb_pending(client->ndb), 0);
+        want("is its row there", ndb_read_row(client->ndb, client->record, &row, TIMEOUT_MS) == 0,
+             wanted[run].row);
+        if (wanted[run].row) {
+            want("whose is it", row.value, run);
+            want("a delete", ndb_delete_row(client->ndb, client->record, &row, TIMEOUT_MS), 0);
+        }
+    }
+}
+
+/* The wait of the asynchronous one is over when the next call begins: its callback runs in that
+ * call's wait, so that it cannot close what the call executes. */
+static void late_callback(int result, struct ndb_transaction *t, void *context)
+{
+    struct client *client = context;
+    (void)t;
+    client->ended++;
+    want("one that has waited too long", result, -1);
+    ndb_transaction_close(client->executed);
+    client->refused += ndb_error(client->ndb)->code == 4507;
+}
+
+static void pause_ms(uint32_t ms)
+{
+    struct timespec left = {.tv_nsec = (long)ms * 1000000};
+    while (nanosleep(&left, &left) != 0) {
+    }
+}
+
+static void end_late(struct client *client)
+{
+    struct ndb_transaction *first = begin_locking(client, 2);
+    struct ndb_transaction *late = begin_write(client, 3);
+    struct ndb_transaction *t = begin(client);
+    struct row row = {.key = 10, .value = 4};
+    client->ended = client->refused = 0;
+    client->executed = t;
+    if (ndb_insert(t, client->record, &row, NULL) == NULL) die("insert", ndb_transaction_error(t));
+    want("one that waits too long", ndb_execute_async(late, NDB_COMMIT, 1, late_callback, client),
+         0);
+    want("a flush", ndb_flush(client->ndb), 0);
+    pause_ms(20); /* Its time is up, and nobody has looked. */
+    want("an execute", ndb_execute(t, NDB_COMMIT, TIMEOUT_MS), 0);
+    client->executed = NULL;
+    poll_all(client);
+    want("callbacks", client->ended, 1);
+    want("closes that were refused", client->refused, 1);
+    want("what is committed", ndb_read_row(client->ndb, client->record, &row, TIMEOUT_MS), 0);
+    want("a delete", ndb_delete_row(client->ndb, client->record, &row, TIMEOUT_MS), 0);
+    ndb_transaction_close(t);
+    ndb_transaction_close(late);
+    ndb_transaction_close(first);
+}
+
+/* An unknown outcome is not made a temporary error by a second call, and nothing is done twice. */
+static int run_unknown(struct ndb_transaction *t, void *context)
+{
+    struct run_job *job = context;
+    struct row row = {.key = 100 + job->tries++};
+    if (ndb_insert(t, job->client->record, &row, NULL) == NULL)
+        die("insert", ndb_transaction_error(t));
+    int result = ndb_execute(t, NDB_COMMIT_DURABLE, 1);
+    if (result == 0 || ndb_transaction_error(t)->status != NDB_STATUS_UNKNOWN) return result;
+    job->unknown = job->tries;
+    want("a rollback", ndb_execute(t, NDB_ROLLBACK, TIMEOUT_MS), -1);
+    want("its status", ndb_transaction_error(t)->status, NDB_STATUS_UNKNOWN);
+    want("a commit again", ndb_execute(t, NDB_COMMIT, TIMEOUT_MS), -1);
+    want("its status", ndb_transaction_error(t)->status, NDB_STATUS_UNKNOWN);
+    want("an insert", ndb_insert(t, job->client->record, NULL, NULL) == NULL, 1);
+    return -1;
+}
+
+static void stay_unknown(struct client *client)
+{
+    struct run_job job = {client, RUN_FAILS, 0, 0};
+    for (uint32_t i = 0; i < TRIES && job.unknown == 0; i++) {
+        job.tries = 0;
+        if (ndb_run_transaction(client->ndb, run_unknown, &job, TIMEOUT_MS) != 0)
+            want("the status of the run", ndb_error(client->ndb)->status, NDB_STATUS_UNKNOWN);
+        if (job.unknown != 0) want("is it the last one", job.unknown, job.tries);
+        for (uint32_t key = 100; key < 100 + job.tries; key++) {
+            struct row row = {.key = key};
+            (void)ndb_delete_row(client->ndb, client->record, &row, TIMEOUT_MS);
+        }
+    }
+    want("was an outcome unknown", job.unknown != 0, 1);
+}
+
 static void no_ranges(struct client *client)
 {
     const struct ndb_scan_options options = {.range_count = 1};
@@ -289,6 +510,11 @@ int main(void)
     close_executed(&client);
     close_scanned(&client);
     close_polled(&client);
+    end_at_once(&client);
+    chain(&client);
+    run_all(&client);
+    end_late(&client);
+    stay_unknown(&client);
     no_ranges(&client);
     delete_row(&client);
     ndb_record_release(client.record);
