@@ -257,13 +257,28 @@ uint8_t *mgmd_config_encode(const struct mgmd *mgmd, uint32_t from_node, size_t 
     return bytes;
 }
 
+/* Whose configuration the node would come back to: its own, or as long as it has not joined theirs
+ * who are started. */
+static const struct mgmd_node *comes_back_to(const struct mgmd *mgmd, uint32_t id)
+{
+    if (mgmd_data_node_status(mgmd, id) != NDB_MGM_STATUS_STARTING ||
+        mgmd->nodes[id].start_phase != 0)
+        return &mgmd->nodes[id];
+    for (uint32_t other = 1; other <= CONFIG_DATA_NODES_MAX; other++) {
+        if (mgmd_data_node_status(mgmd, other) == NDB_MGM_STATUS_STARTED &&
+            mgmd->nodes[other].generation != 0)
+            return &mgmd->nodes[other];
+    }
+    return &mgmd->nodes[id];
+}
+
 bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool whole, bool initial,
                       char *why, size_t size)
 {
     bool fits = true;
 
     for (uint32_t id = node_mask_next(nodes, 0); id != 0 && fits; id = node_mask_next(nodes, id)) {
-        const struct mgmd_node *node = &mgmd->nodes[id];
+        const struct mgmd_node *node = comes_back_to(mgmd, id);
         char what[300] = "";
         char reason[128];
         if (!node->linked || node->generation == 0 || mgmd_runs_with(node, mgmd->config)) continue;

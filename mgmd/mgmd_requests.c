@@ -91,7 +91,7 @@ static void reply_needed(struct mgmd_session *session, uint32_t id, uint32_t err
     for (uint32_t mate = 1; mate <= CONFIG_DATA_NODES_MAX && used + 40 < sizeof(mates); mate++) {
         const struct config_section *node = config_node(mgmd->config, mate);
         enum ndb_mgm_node_status status = mgmd_data_node_status(mgmd, mate);
-        uint64_t group = mgmd->nodes[mate].nodegroup; /* Of one that runs: what it says. */
+        uint64_t group = mgmd->nodes[mate].nodegroup; /* It says so itself if it runs. */
         if (mate == id || (!mgmd_is_data_node(mgmd, mate) && !mgmd->nodes[mate].linked)) continue;
         if (!mgmd->nodes[mate].status_known) {
             if (node == NULL || config_section_kind(node) != CONFIG_NDBD) continue;

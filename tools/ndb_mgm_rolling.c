@@ -133,17 +133,25 @@ static bool is_away(const struct ndb_mgm_node_state *node)
     return node->status == NDB_MGM_STATUS_NO_CONTACT || node->status == NDB_MGM_STATUS_NO_ANSWER;
 }
 
+/* Does what has changed in the configuration need all nodes together? Who is new in it, or begins
+ * with it, has no place before that. The handle has the reason then. */
+static bool needs_all(const struct rolling *rolling)
+{
+    ndb_mgm_handle_t *handle = rolling->console->handle;
+
+    return ndb_mgm_check_restart(handle, rolling->flags) != 0 &&
+           ndb_mgm_error_code(handle) == NDB_MGM_RESTART_FAILED;
+}
+
 static int refuse(struct rolling *rolling, const struct ndb_mgm_node_state *node)
 {
     FILE *out = rolling->console->out;
 
     (void)fprintf(out, "Rolling restart refused: ");
-    /* What is new in the configuration may have no place before all are restarted. */
-    if (node->status != NDB_MGM_STATUS_SINGLEUSER &&
-        ndb_mgm_check_restart(rolling->console->handle, rolling->flags) != 0)
-        (void)fprintf(out, "%s\n", ndb_mgm_error_text(rolling->console->handle));
-    else if (node->status == NDB_MGM_STATUS_SINGLEUSER)
+    if (node->status == NDB_MGM_STATUS_SINGLEUSER)
         (void)fprintf(out, "nobody comes back in single user mode. EXIT SINGLE USER MODE first.\n");
+    else if (needs_all(rolling))
+        (void)fprintf(out, "%s\n", ndb_mgm_error_text(rolling->console->handle));
     else if (node->status == NDB_MGM_STATUS_NOT_STARTED)
         (void)fprintf(out,
                       "node %u is not started, and another one must not be missing. It waits for: "
@@ -177,7 +185,8 @@ static int all_are_there(struct rolling *rolling)
                      node->status != NDB_MGM_STATUS_NOT_STARTED && !is_away(node);
         if (comes) away = now_s();
         if (interrupted) return -1;
-        if (now_s() - away > GRACE_S || node->status == NDB_MGM_STATUS_SINGLEUSER)
+        if (now_s() - away > GRACE_S || node->status == NDB_MGM_STATUS_SINGLEUSER ||
+            (comes && needs_all(rolling)))
             return refuse(rolling, node);
         if (comes) tell(rolling, node, "Waiting for ");
         pause_ms(LOOK_MS);

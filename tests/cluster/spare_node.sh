@@ -47,14 +47,29 @@ without_node_2() {
 }
 
 declare -a ANGELS
-write_config 3 2
-sed -i 's/^NodeId=3$/&\nNodegroup=65536/' "$BOX/config.ini"
+write_config 2 2
 start_mgm --initial
-start_them 1 2 3
+start_them 1 2
 want 0 "$BIN/ndb_waiter" --timeout=100
 want 0 "$BIN/ndb_create_table" -e 'CREATE TABLE test.kept (id INT NOT NULL PRIMARY KEY)'
 printf '1\n2\n3\n' >"$BOX/kept.csv"
 want 0 "$BIN/ndb_import" test "$BOX/kept.csv"
+
+say "a spare node that is new has no place before all are restarted, and nobody waits for it"
+mkdir -p "$BOX/node3"
+sed -i -z "s/\[ndbd\]\nNodeId=2\n/[ndbd]\nNodeId=3\nNodegroup=65536\nDataDir=${BOX//\//\\/}\/node3\n&/" "$BOX/config.ini"
+reload
+start_them 3
+for _ in $(seq 900); do
+    run "$BIN/ndb_mgm" -e '3 STATUS' >"$BOX/out" 2>&1
+    grep -q 'Node 3: starting' "$BOX/out" && break
+    sleep 0.1
+done
+want_text out 'Node 3: starting'
+want 255 "$BIN/ndb_mgm" -e 'ROLLING RESTART'
+want_text out 'refused: data node 3 is new.*ALL RESTART'
+want 0 "$BIN/ndb_mgm" -e 'ALL RESTART'
+wait_all
 
 say "a spare node begins with nothing, alone and in turn, and needs nobody who has its rows"
 want 0 "$BIN/ndb_mgm" -e '3 RESTART -i'
@@ -72,6 +87,24 @@ want_text out '^3 records'
 want 255 "$BIN/ndb_mgm" -e '1 RESTART -i'
 want_text out 'Node 1: Operation would destroy the last copy of rows'
 start_them 2 3
+wait_all
+
+say "a node group that was changed by mistake, and changed back: the node that has not joined again does"
+cp "$BOX/config.ini" "$BOX/all.ini"
+sed -i 's/^Nodegroup=65536$//; s/^NodeId=2$/&\nNodegroup=65536/' "$BOX/config.ini"
+reload
+want 255 "$BIN/ndb_mgm" -e '2 RESTART -i'
+want_text out 'Nodegroup of node [23].*ALL RESTART -i -f'
+run "$BIN/ndb_mgm" -e '2 RESTART -i -f' >"$BOX/out" 2>&1 # It is not answered before the node has gone, and need not be.
+for _ in $(seq 900); do
+    run "$BIN/ndb_mgm" -e '2 STATUS' >"$BOX/out" 2>&1
+    grep -q 'Node 2: starting (Last completed phase 0)' "$BOX/out" && break
+    sleep 0.1
+done
+want_text out 'Node 2: starting .Last completed phase 0'
+mv "$BOX/all.ini" "$BOX/config.ini"
+reload
+want 0 "$BIN/ndb_mgm" -e '2 RESTART'
 wait_all
 
 say "a node that has left config.ini has its copy while it runs: the others may go"
