@@ -174,8 +174,16 @@ lost_servers() {
 
 running() { has_connect_string && alive "${PID_FILES[0]}"; }
 
+# Ends the script when processes run and nobody can know where.
+need_address() {
+    if [ "$(living)" = 0 ] || has_connect_string; then return 0; fi
+    echo "Its processes run, and their address is lost (sandbox/connectstring, sandbox/config.ini): ./sandbox.sh stop, then start" >&2
+    exit 1
+}
+
 need_running() {
     running && return 0
+    need_address
     echo "The cluster is not running: ./sandbox.sh start" >&2
     exit 1
 }
@@ -311,10 +319,7 @@ last_words() {
 start_cluster() {
     local port
     end_lost_servers
-    if [ "$(living)" != 0 ] && ! has_connect_string; then
-        echo "Its processes run, and their address is lost (sandbox/connectstring, sandbox/config.ini): ./sandbox.sh stop, then start" >&2
-        exit 1
-    fi
+    need_address
     if [ "$(living)" = 0 ]; then
         mkdir -p "$BOX"
         if [ "$(df --output=avail -k "$BOX" | tail -n 1)" -lt 64 ]; then # Files would be cut.
@@ -330,6 +335,10 @@ start_cluster() {
         keep_address
         port=$(connect_string)
         port=${port#*:}
+        if ! alive "${PID_FILES[0]}" && ! grep -q '^PortNumber=' "$BOX/config.ini"; then
+            echo "The management server is gone, and its configuration is lost (sandbox/config.ini): ./sandbox.sh stop, then start" >&2
+            exit 1
+        fi
         if ! alive "${PID_FILES[0]}" && [ "$(free_port "$port")" != "$port" ]; then
             echo "Another program has taken the management server's port, $port. The data nodes run without it:" >&2
             echo "./sandbox.sh stop, then ./sandbox.sh start, which takes another port and has all data again." >&2
@@ -719,6 +728,7 @@ start)
     ;;
 env)
     need_running
+    keep_address
     printf 'export NDB_CONNECTSTRING=%s\nexport PATH=%q:"$PATH"\n' "$(connect_string)" "$BOX/bin"
     ;;
 status)
@@ -727,6 +737,7 @@ status)
             echo "The management server runs (pid $pid), and its files are gone: ./sandbox.sh stop"
             exit 1
         done
+        need_address
         case $(living) in
         0) echo "The cluster is not running." ;;
         1) echo "The management server is not running, one data node is: ./sandbox.sh start" ;;

@@ -247,6 +247,8 @@ for text in '' localhost 127.0.0.1: $'127.0.0.1:1\n127.0.0.1:2'; do
     want_text err '^The cluster of the sandbox does not run: ./sandbox.sh start'
     box 0 env
     want_text out "^export NDB_CONNECTSTRING=127.0.0.1:$port\$"
+    want 0 "$SANDBOX/bin/ndb_mgm" -e SHOW
+    printf '%s' "$text" >"$SANDBOX/connectstring"
     box 0 status
     box 0 start
     want_text out 'The cluster is running already'
@@ -254,8 +256,10 @@ for text in '' localhost 127.0.0.1: $'127.0.0.1:1\n127.0.0.1:2'; do
 done
 rm "$SANDBOX/connectstring"
 mv "$SANDBOX/config.ini" "$BOX/away.ini"
-box 1 start
-want_text err 'their address is lost .*: ./sandbox.sh stop, then start'
+for command in start status env demo; do
+    box 1 $command
+    want_text err 'their address is lost .*: ./sandbox.sh stop, then start'
+done
 box 0 stop
 want_text out 'The cluster is down'
 box 0 start
