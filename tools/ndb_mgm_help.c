@@ -41,7 +41,8 @@ static const struct {
              "<id> STOP [-a] [-f]  Stops the node; ALL STOP stops all data nodes. Naming every\n"
              "                   data node that runs by its id is the same as ALL.\n"
              "  -a   abort: do not wait for transactions; needed for several nodes at once, if\n"
-             "       others stay\n"
+             "       others stay. When no node is left, commits of the last two seconds that\n"
+             "       were not waited for (ndb_wait_durable) are lost, as after a loss of power\n"
              "  -f   force: even if the cluster cannot go on without the node\n"},
     {"ROLLING",
      "ROLLING RESTART  Restart all data nodes, one after the other\n\n"
@@ -56,14 +57,16 @@ static const struct {
      "    <id> only these: after Ctrl-C, or when a node did not come back, those that are\n"
      "         left are named in this form. When the management server is lost, another\n"
      "         one is asked, or it is waited for.\n"},
-    {"RESTART", "RESTART  Restart data node\n\n"
-                "<id> RESTART [-n] [-i] [-a] [-f]\n"
-                "  -n   stay in \"not started\" until <id> START\n"
-                "  -i   initial: begin with an empty file system; refused when nobody else has a "
-                "copy\n"
-                "       of the data, unless with -f\n"
-                "  -a   abort: do not wait for transactions\n"
-                "  -f   force: even if the cluster cannot go on without the node\n"},
+    {"RESTART",
+     "RESTART  Restart data node\n\n"
+     "<id> RESTART [-n] [-i] [-a] [-f]\n"
+     "  -n   stay in \"not started\" until <id> START\n"
+     "  -i   initial: begin with an empty file system; refused when nobody else has a "
+     "copy\n"
+     "       of the data, unless with -f\n"
+     "  -a   abort: do not wait for transactions; of all nodes at once, also not for what\n"
+     "       is not on disk yet (see HELP STOP)\n"
+     "  -f   force: even if the cluster cannot go on without the node\n"},
     {"SHUTDOWN",
      "SHUTDOWN  Shutdown all processes in cluster\n\n"
      "Stops all data nodes and then all management servers. Clients are not stopped.\n"},
