@@ -369,7 +369,7 @@ void connection_serve(struct ndb_cluster_connection *connection, uint32_t wait_m
 
 /* ---- Asynchronous calls. ---- */
 
-/* A callback that begins another one leaves something to wait for. */
+/* ndb_poll() has something to wait for again when a callback begins another one. */
 void async_begun(ndb_t *ndb)
 {
     ndb->async_pending++;
@@ -434,6 +434,7 @@ int ndb_fd(ndb_t *ndb)
     ndb->event_fd = event_fd;
     pthread_mutex_unlock(&ndb->lock);
     ndb->epoll_fd = epoll_fd;
+    if (ndb->untold_first != NULL) transactions_wake(ndb);
     return epoll_fd;
 }
 

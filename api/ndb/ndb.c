@@ -169,8 +169,9 @@ static void leave_connection(struct ndb *ndb)
 void ndb_close(ndb_t *ndb)
 {
     if (ndb == NULL) return;
-    if (ndb->callback_depth > 0) {
-        error_set(&ndb->error, ERR_MISUSE_4507, "ndb_close in a callback");
+    if (ndb->callback_depth > 0 || ndb->lent > 0) {
+        error_set(&ndb->error, ERR_MISUSE_4507,
+                  ndb->lent > 0 ? "ndb_close in ndb_run_transaction" : "ndb_close in a callback");
         return;
     }
     ndb_now(ndb);

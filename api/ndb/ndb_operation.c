@@ -29,12 +29,11 @@ void operation_free(ndb_t *ndb, struct ndb_operation *operation)
     ndb->operation_free = operation;
 }
 
-/* Where the error of a definition goes. What has ended the transaction is not forgotten for one that
+/* Where the error of a definition goes. How the transaction has ended is not forgotten for one that
  * comes too late. */
 static struct error_slot *slot_of(struct ndb_transaction *t)
 {
-    bool ended = t->error.error.code != 0 && api_tx_outcome(t->tx) != API_ACTIVE;
-    return ended ? &t->refusal : &t->error;
+    return api_tx_outcome(t->tx) == API_ACTIVE ? &t->error : &t->refusal;
 }
 
 struct ndb_operation *operation_refuse(struct ndb_transaction *t, uint32_t code, const char *detail)
@@ -69,6 +68,7 @@ struct ndb_operation *operation_take(struct ndb_transaction *t)
     operation->table = NULL;
     operation->sealed = false;
     operation->define_error = 0;
+    operation->batch = t->batch;
     operation->word_count = 0;
     operation->program = NULL;
     operation->program_words = 0;
@@ -92,10 +92,8 @@ uint32_t *operation_begin(struct ndb_transaction *t, uint32_t words)
     if (out != NULL) return out;
     transaction_forget_refusal(t);
     if (transaction_in_flight(t)) {
-        operation_refuse(
-            t, ERR_API_STATE,
-            "an operation was defined while the transaction was being executed: it can "
-            "only be rolled back");
+        operation_refuse(t, ERR_API_STATE,
+                         "an operation was defined while the transaction was being executed");
     } else if (api_tx_outcome(t->tx) != API_ACTIVE) {
         if (t->error.error.code == 0 && api_tx_error(t->tx) != 0)
             transaction_set_error(t, api_tx_error(t->tx));

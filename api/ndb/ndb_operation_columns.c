@@ -58,11 +58,15 @@ static bool reserve(struct ndb_operation *operation, uint32_t words)
     return grow(&operation->words, &operation->word_room, operation->word_count + words);
 }
 
-/* Nobody looks again at an operation that is handed over: the transaction has the error then. */
+/* Nobody looks again at an operation that is handed over: the transaction has the error then, as
+ * long as it can be kept from being sent. */
 static int set_failed(struct ndb_operation *operation, uint32_t code)
 {
-    if (operation->sealed)
-        operation_refuse(operation->transaction, code, "the operation is complete already");
+    struct ndb_transaction *t = operation->transaction;
+    if (operation->sealed && operation->batch == t->batch)
+        operation_refuse(t, code, "the operation is complete already");
+    else if (operation->sealed)
+        error_set(&t->refusal, code, "the operation is complete already");
     else if (operation->define_error == 0)
         operation->define_error = code;
     return error_set(&operation->error, code, NULL);

@@ -24,7 +24,8 @@ struct ndb_operation {
     struct api_table *table; /* Held; NULL for record operations. */
     enum ndb_operation_type type;
     struct ndb_operation_options options;
-    bool sealed; /* Handed to the core. */
+    bool sealed;    /* Handed to the core. */
+    uint32_t batch; /* Of the transaction's, when it was defined. */
     uint32_t define_error;
     uint32_t *words; /* Pairs set, or headers of columns to read. */
     uint32_t word_count;
@@ -52,7 +53,7 @@ struct ndb_transaction {
     bool waiting; /* A call waits for it: it cannot be closed. */
     bool lent;    /* To the function of ndb_run_transaction(): the same. */
     bool done;
-    uint32_t execute_type;
+    uint32_t batch; /* How often it was executed. */
     ndb_callback callback;
     void *context;
     bool in_flight_async;
@@ -95,6 +96,7 @@ struct ndb {
     struct ndb_transaction *untold_first;
     struct ndb_transaction *untold_last;
     uint32_t untold_turn;
+    uint32_t lent; /* Transactions of ndb_run_transaction(): the ndb_t cannot be closed. */
     uint32_t callback_depth;
     uint64_t waits;
     uint64_t wait_ns;
@@ -175,6 +177,8 @@ void reads_drop_all(ndb_t *ndb);
 void transactions_drop(ndb_t *ndb);
 /* The next call, or definition, begins: what the last one was refused for does not count. */
 void transaction_forget_refusal(struct ndb_transaction *t);
+/* The descriptor of ndb_fd() is readable: callbacks are to run. */
+void transactions_wake(ndb_t *ndb);
 /* Runs callbacks of transactions that have ended in ndb_execute_async(); those that come meanwhile
  * have their turn next time. */
 void transactions_tell(ndb_t *ndb);

@@ -131,7 +131,7 @@ struct ndb_reads *ndb_reads_begin(ndb_t *ndb, struct ndb_row_read *read, uint32_
             async_push(ndb);
             return reads;
         }
-        ndb->async_pending--;
+        async_completed(ndb, 0);
     } else {
         error = (uint32_t)read[0].code;
     }

@@ -303,9 +303,11 @@ static int attempt(ndb_t *ndb, ndb_transaction_function function, void *context,
     struct ndb_transaction *t = ndb_transaction_start(ndb);
     if (t == NULL) return -1;
     t->lent = true;
+    ndb->lent++;
     int result = function(t, context);
     transaction_wait(t);
     t->lent = false;
+    ndb->lent--;
     if (result == 0 && api_tx_outcome(t->tx) == API_ACTIVE)
         result = ndb_execute(t, NDB_COMMIT, timeout_ms);
     bool committed = api_tx_outcome(t->tx) == API_COMMITTED;
@@ -314,7 +316,7 @@ static int attempt(ndb_t *ndb, ndb_transaction_function function, void *context,
         error_set(&ndb->error, ERR_CALLBACK, "the function gave up behind its commit");
         ndb->error.error.status = NDB_STATUS_UNKNOWN;
     } else if (result != 0 || !committed) {
-        if (result == 0 && api_tx_error(t->tx) != 0) (void)ndb_transaction_error(t);
+        if (t->error.error.code == 0) transaction_set_error(t, api_tx_error(t->tx));
         (void)transaction_failed(t);
         if (ndb->error.error.code == 0)
             error_set(&ndb->error, ERR_CALLBACK,

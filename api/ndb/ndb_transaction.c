@@ -32,6 +32,7 @@ struct ndb_transaction *ndb_transaction_start(ndb_t *ndb)
     t->lent = false;
     t->beginning = false;
     t->untold = false;
+    t->batch = 0;
     t->refusal.error.code = 0;
     t->done = false;
     t->callback = NULL;
@@ -49,10 +50,15 @@ struct ndb_transaction *ndb_transaction_start_at(ndb_t *ndb, uint32_t node)
     return t;
 }
 
+void transactions_wake(ndb_t *ndb)
+{
+    uint64_t one = 1;
+    if (write(ndb->event_fd, &one, sizeof one) < 0) return; /* It is readable already. */
+}
+
 static void untold_add(struct ndb_transaction *t)
 {
     ndb_t *ndb = t->ndb;
-    uint64_t one = 1;
     t->untold = true;
     t->untold_turn = ndb->untold_turn;
     t->next_told = NULL;
@@ -61,8 +67,7 @@ static void untold_add(struct ndb_transaction *t)
     else
         ndb->untold_first = t;
     ndb->untold_last = t;
-    if (ndb->event_fd >= 0 && write(ndb->event_fd, &one, sizeof one) < 0)
-        one = 0; /* It is readable already. */
+    if (ndb->event_fd >= 0) transactions_wake(ndb);
 }
 
 static void untold_remove(struct ndb_transaction *t)
@@ -84,7 +89,9 @@ void ndb_transaction_close(struct ndb_transaction *t)
     if (t == NULL) return;
     ndb_t *ndb = t->ndb;
     if (t->waiting || t->lent) { /* By a callback that runs inside the wait, or by the function. */
-        error_set(&ndb->error, ERR_MISUSE_4507, "ndb_transaction_close of what a call waits for");
+        error_set(&ndb->error, ERR_MISUSE_4507,
+                  t->waiting ? "ndb_transaction_close of what a call waits for"
+                             : "ndb_transaction_close in ndb_run_transaction");
         return;
     }
     if (t->untold) untold_remove(t);
@@ -160,7 +167,12 @@ static int result_of(struct ndb_transaction *t)
 {
     uint32_t error = api_tx_error(t->tx);
     transaction_forget_refusal(t);
-    if (error == 0) return 0;
+    if (error == 0) {
+        /* What was defined too late, while it was being committed, is nothing that it lacks. */
+        if (t->error.error.code != 0 && api_tx_outcome(t->tx) == API_COMMITTED)
+            error_clear(&t->error);
+        return 0;
+    }
     transaction_set_error(t, error);
     if (error == ERR_UNIQUE_DUPLICATE) error_set(&t->error, error, "%s", api_tx_error_index(t->tx));
     blame(&t->error, error, ndb_transaction_error_operation(t));
@@ -237,6 +249,7 @@ static int start(struct ndb_transaction *t, enum ndb_execute_type type, uint32_t
         return transaction_failed(
             t); /* An operation could not be defined: nothing of the batch is sent. */
     t->done = false;
+    t->batch++;
     uint32_t error = api_tx_execute(t->tx, (enum api_execute)type,
                                     timeout_of(ndb->connection, timeout_ms), executed, t);
     if (error == 0) return 0;
@@ -276,7 +289,7 @@ int ndb_execute_async(struct ndb_transaction *t, enum ndb_execute_type type, uin
     if (result != 0) {
         t->callback = NULL;
         t->in_flight_async = false;
-        ndb->async_pending--;
+        async_completed(ndb, 0);
         return -1;
     }
     async_push(ndb);

@@ -16,7 +16,8 @@ extern "C" {
 typedef void (*ndb_callback)(int result, struct ndb_transaction *transaction, void *context);
 
 /* Queues the operations defined so far; they are sent when flush_bytes wait, by ndb_flush, or by
-   the next call that waits. -1: refused at once, the callback will not run. Own thread. */
+   the next call that waits; of what does not fit into the send buffer the rest in ndb_poll,
+   ndb_process or such a call. -1: refused at once, the callback will not run. Own thread. */
 NDB_API int ndb_execute_async(struct ndb_transaction *transaction, enum ndb_execute_type type,
                               uint32_t timeout_ms, ndb_callback callback, void *context);
 

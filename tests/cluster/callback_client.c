@@ -300,6 +300,35 @@ static void chain(struct client *client)
     want("pending behind the chain", ndb_pending(client->ndb), 0);
 }
 
+/* What a callback tries to begin is refused: nothing is left to wait for. */
+static void begin_in_vain(int result, struct ndb_transaction *t, void *context)
+{
+    struct client *client = context;
+    struct row row = {.key = 1};
+    struct ndb_row_read read = {.record = NULL, .row = &row};
+    (void)t;
+    want("the first one's result", result, 0);
+    want("an execute that is refused",
+         ndb_execute_async(client->other, NDB_COMMIT, TIMEOUT_MS, ended, client), -1);
+    want("reads that are refused",
+         ndb_reads_begin(client->ndb, &read, 1, TIMEOUT_MS, reads_ended, client) == NULL, 1);
+}
+
+static void poll_in_vain(struct client *client)
+{
+    const struct ndb_operation_options options = {.flags = UINT32_MAX};
+    struct row row = {.key = 1};
+    struct ndb_transaction *t = begin_write(client, 5);
+    client->other = begin(client);
+    want("wrong options", ndb_insert(client->other, client->record, &row, &options) == NULL, 1);
+    want("an asynchronous execute",
+         ndb_execute_async(t, NDB_COMMIT, TIMEOUT_MS, begin_in_vain, client), 0);
+    want("a poll for more", ndb_poll(client->ndb, NDB_NO_TIMEOUT, 4), 1);
+    want("pending behind it", ndb_pending(client->ndb), 0);
+    ndb_transaction_close(client->other);
+    ndb_transaction_close(t);
+}
+
 /* What the function of ndb_run_transaction() must not do, and how it may end. */
 enum run {
     RUN_CLOSES,
@@ -512,6 +541,7 @@ int main(void)
     close_polled(&client);
     end_at_once(&client);
     chain(&client);
+    poll_in_vain(&client);
     run_all(&client);
     end_late(&client);
     stay_unknown(&client);
