@@ -261,8 +261,10 @@ uint8_t *mgmd_config_encode(const struct mgmd *mgmd, uint32_t from_node, size_t 
  * who are started. */
 static const struct mgmd_node *comes_back_to(const struct mgmd *mgmd, uint32_t id)
 {
-    if (mgmd_data_node_status(mgmd, id) != NDB_MGM_STATUS_STARTING ||
-        mgmd->nodes[id].start_phase != 0)
+    enum ndb_mgm_node_status status = mgmd_data_node_status(mgmd, id);
+
+    if (status != NDB_MGM_STATUS_NOT_STARTED &&
+        (status != NDB_MGM_STATUS_STARTING || mgmd->nodes[id].start_phase != 0))
         return &mgmd->nodes[id];
     for (uint32_t other = 1; other <= CONFIG_DATA_NODES_MAX; other++) {
         if (mgmd_data_node_status(mgmd, other) == NDB_MGM_STATUS_STARTED &&

@@ -133,8 +133,8 @@ static bool is_away(const struct ndb_mgm_node_state *node)
     return node->status == NDB_MGM_STATUS_NO_CONTACT || node->status == NDB_MGM_STATUS_NO_ANSWER;
 }
 
-/* Does what has changed in the configuration need all nodes together? Who is new in it, or begins
- * with it, has no place before that. The handle has the reason then. */
+/* Is a restart in turn refused for what has changed in the configuration? Who is new in it, or has
+ * begun with it, has no place before all are restarted. The handle has the reason then. */
 static bool needs_all(const struct rolling *rolling)
 {
     ndb_mgm_handle_t *handle = rolling->console->handle;
@@ -176,6 +176,7 @@ static int refuse(struct rolling *rolling, const struct ndb_mgm_node_state *node
 static int all_are_there(struct rolling *rolling)
 {
     double away = now_s();
+    double asked = 0;
 
     for (;;) {
         if (look(rolling) != 0) return -1;
@@ -186,8 +187,9 @@ static int all_are_there(struct rolling *rolling)
         if (comes) away = now_s();
         if (interrupted) return -1;
         if (now_s() - away > GRACE_S || node->status == NDB_MGM_STATUS_SINGLEUSER ||
-            (comes && needs_all(rolling)))
+            (comes && now_s() - asked > 1 && needs_all(rolling)))
             return refuse(rolling, node);
+        if (comes && now_s() - asked > 1) asked = now_s();
         if (comes) tell(rolling, node, "Waiting for ");
         pause_ms(LOOK_MS);
     }
