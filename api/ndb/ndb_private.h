@@ -25,7 +25,7 @@ struct ndb_operation {
     enum ndb_operation_type type;
     struct ndb_operation_options options;
     bool sealed;    /* Handed to the core. */
-    uint32_t batch; /* Of the transaction's, when it was defined. */
+    uint32_t batch; /* The transaction's, when it was defined. */
     uint32_t define_error;
     uint32_t *words; /* Pairs set, or headers of columns to read. */
     uint32_t word_count;
