@@ -37,14 +37,6 @@ everybody_finds_them() {
     want_text out '^3 records'
 }
 
-reload() {
-    exec 4<>"/dev/tcp/${CS/://}"
-    printf 'reload config\n\n' >&4
-    timeout 20 sed '/^$/q' <&4 >"$BOX/out"
-    exec 4>&-
-    want_text out 'generation: [0-9]+'
-}
-
 start_daemons() {
     start_mgm --initial
     start_daemon 1

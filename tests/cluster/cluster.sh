@@ -148,6 +148,15 @@ write_config() {
     } >"$BOX/config.ini"
 }
 
+# The management server reads its config.ini again.
+reload() {
+    exec 4<>"/dev/tcp/${CS/://}"
+    printf 'reload config\n\n' >&4
+    timeout 20 sed '/^$/q' <&4 >"$BOX/out"
+    exec 4>&-
+    want_text out 'generation: [0-9]+'
+}
+
 start_mgm() {
     "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --config-dir="$BOX/mgm" --nodaemon "$@" \
         >>"$BOX/mgm.out" 2>&1 &

@@ -4,14 +4,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 source "$(dirname "$0")/cluster.sh"
 
-reload() {
-    exec 4<>"/dev/tcp/${CS/://}"
-    printf 'reload config\n\n' >&4
-    timeout 20 sed '/^$/q' <&4 >"$BOX/out"
-    exec 4>&-
-    want_text out 'generation: [0-9]+'
-}
-
 wait_all() {
     want 0 "$BIN/ndb_waiter" --timeout=100
     want 0 "$BIN/ndb_select_count" -d test kept
@@ -29,6 +21,15 @@ angels_end() { # node...
         done
         if kill -0 "$angel" 2>/dev/null; then fail "node $node does not end"; fi
     done
+}
+
+wait_starting() { # node
+    for _ in $(seq 900); do
+        run "$BIN/ndb_mgm" -e "$1 STATUS" >"$BOX/out" 2>&1
+        grep -q "Node $1: starting (Last completed phase 0)" "$BOX/out" && return
+        sleep 0.1
+    done
+    fail "node $1 does not wait to join: $(cat "$BOX/out")"
 }
 
 start_them() { # node...
@@ -60,12 +61,7 @@ mkdir -p "$BOX/node3"
 sed -i -z "s/\[ndbd\]\nNodeId=2\n/[ndbd]\nNodeId=3\nNodegroup=65536\nDataDir=${BOX//\//\\/}\/node3\n&/" "$BOX/config.ini"
 reload
 start_them 3
-for _ in $(seq 900); do
-    run "$BIN/ndb_mgm" -e '3 STATUS' >"$BOX/out" 2>&1
-    grep -q 'Node 3: starting' "$BOX/out" && break
-    sleep 0.1
-done
-want_text out 'Node 3: starting'
+wait_starting 3
 want 255 "$BIN/ndb_mgm" -e 'ROLLING RESTART'
 want_text out 'refused: data node 3 is new.*ALL RESTART'
 want 0 "$BIN/ndb_mgm" -e 'ALL RESTART'
@@ -96,12 +92,7 @@ reload
 want 255 "$BIN/ndb_mgm" -e '2 RESTART -i'
 want_text out 'Nodegroup of node [23].*ALL RESTART -i -f'
 run "$BIN/ndb_mgm" -e '2 RESTART -i -f' >"$BOX/out" 2>&1 # It is not answered before the node has gone, and need not be.
-for _ in $(seq 900); do
-    run "$BIN/ndb_mgm" -e '2 STATUS' >"$BOX/out" 2>&1
-    grep -q 'Node 2: starting (Last completed phase 0)' "$BOX/out" && break
-    sleep 0.1
-done
-want_text out 'Node 2: starting .Last completed phase 0'
+wait_starting 2
 mv "$BOX/all.ini" "$BOX/config.ini"
 reload
 want 0 "$BIN/ndb_mgm" -e '2 RESTART'
