@@ -1,4 +1,4 @@
-/* ndb_blame.c -- of which table and column an error of an operation is, for its detail. */
+/* ndb_blame.c -- of which table and column, or of which link, an error is, for its detail. */
 /* SPDX-License-Identifier: MIT */
 #include "api/ndb/ndb_blame.h"
 #include "api/ndb/record_member.h"
@@ -153,4 +153,16 @@ void blame_columns(struct error_slot *slot, uint32_t code, const struct ndb_oper
         return;
     }
     tell(slot, code, operation->table, NULL, "");
+}
+
+void blame_link(struct error_slot *slot, struct ndb_cluster_connection *connection)
+{
+    switch (slot->error.code) {
+    case ERR_NODE_FAILED_4029:
+    case ERR_READ_NODE_FAILURE:
+        io_failure(connection, slot->detail, sizeof slot->detail);
+        return;
+    default:
+        return;
+    }
 }

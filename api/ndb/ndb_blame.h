@@ -1,4 +1,5 @@
-/* ndb_blame.h -- private: of which table and column an error of an operation is, for its detail. */
+/* ndb_blame.h -- private: of which table and column, or of which link, an error is, for its detail.
+ */
 /* SPDX-License-Identifier: MIT */
 #pragma once
 #include "api/ndb/ndb_private.h"
@@ -13,3 +14,6 @@ int blame_column(struct error_slot *slot, uint32_t code, const struct api_table 
                  const struct table_column *column);
 /* The same of an operation by columns. */
 void blame_columns(struct error_slot *slot, uint32_t code, const struct ndb_operation *operation);
+/* The same of an error that says that a data node has failed: a node sends its rows over its own link,
+ * so one that this process cannot link to looks like that. Why it cannot, if that is known. */
+void blame_link(struct error_slot *slot, struct ndb_cluster_connection *connection);

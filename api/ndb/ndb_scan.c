@@ -212,6 +212,7 @@ static int outcome(struct ndb_scan *s, enum api_scan_step step)
         break;
     }
     error_set_outcome(&s->error, api_scan_error(s->scan), false);
+    blame_link(&s->error, s->ndb->connection);
     s->ndb->error = s->error;
     s->ndb->error.error.detail = s->ndb->error.detail;
     return -1;

@@ -143,6 +143,7 @@ void transaction_forget_refusal(struct ndb_transaction *t)
 void transaction_set_error(struct ndb_transaction *t, uint32_t code)
 {
     error_set_outcome(&t->error, code, code != 0 && api_tx_outcome(t->tx) == API_UNKNOWN);
+    blame_link(&t->error, t->ndb->connection);
 }
 
 int transaction_failed(struct ndb_transaction *t)
@@ -323,6 +324,7 @@ const ndb_error_t *ndb_operation_error(const struct ndb_operation *constant)
     else
         error_set(&operation->error, code, NULL);
     blame(&operation->error, code, operation);
+    blame_link(&operation->error, operation->transaction->ndb->connection);
     return &operation->error.error;
 }
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# limits.sh -- full DataMemory and too many transactions: errors with numbers, and work goes on after.
+# limits.sh -- full DataMemory, too many transactions, too few descriptors: errors with numbers, and work goes on after.
 # SPDX-License-Identifier: GPL-2.0-only
 source "$(dirname "$0")/cluster.sh"
 
@@ -31,5 +31,24 @@ cat "$BOX/out"
 want_text out ': 3000 rows imported, 0 rejected, '
 want 0 "$BIN/ndb_select_count" -d test awkward
 want_text out '^3000 records'
+
+say "too few file descriptors for a link to each data node: rows that cannot come are told with the reason"
+# with_fewer COMMAND...: until it fails; why it does is in err.
+with_fewer() {
+    local descriptors
+    for descriptors in $(seq 40 -1 3); do
+        (ulimit -n "$descriptors" && run "$@") >"$BOX/out" 2>"$BOX/err" || return
+    done
+    fail "it needs no descriptors: $*"
+}
+no_link='no link to node [12] at 127\.0\.0\.1 port [0-9]*: too many open files$'
+with_fewer "$BIN/ndb_select_count" -d test awkward
+want_text err "^4029: .*: $no_link"
+want 0 "$BIN/ndb_select_count" -d test awkward
+want_text out '^3000 records'
+want 0 "$BIN/ndb_create_table" -d test -e 'CREATE TABLE wide (k INT UNSIGNED NOT NULL PRIMARY KEY, t BINARY(3000) NOT NULL)'
+with_fewer "$BIN/rows_client" 200
+want_text err "^reads with shared locks: error 4119, .* $no_link"
+want 0 "$BIN/rows_client" 200
 drop_awkward
 stop_cluster
