@@ -327,12 +327,6 @@ void connection_push_all(struct ndb_cluster_connection *connection)
     connection_end_poll(connection);
 }
 
-void ndb_push(ndb_t *ndb)
-{
-    connection_push_all(ndb->connection);
-    if (ndb->client != NULL) ndb->pushed_bytes = 0;
-}
-
 void connection_serve(struct ndb_cluster_connection *connection, uint32_t wait_ms)
 {
     uint64_t until = now_ns() + wait_ms * 1000000ull;
@@ -387,7 +381,9 @@ void async_completed(ndb_t *ndb, uint32_t callbacks)
 void async_push(ndb_t *ndb)
 {
     uint64_t queued = api_client_statistics(ndb->client)->bytes_sent - ndb->pushed_bytes;
-    if (queued >= ndb->connection->options.flush_bytes && ndb->callback_depth == 0) ndb_push(ndb);
+    if (queued < ndb->connection->options.flush_bytes || ndb->callback_depth > 0) return;
+    connection_push_all(ndb->connection);
+    ndb->pushed_bytes += queued;
 }
 
 int ndb_flush(ndb_t *ndb)
@@ -432,9 +428,10 @@ int ndb_fd(ndb_t *ndb)
     }
     pthread_mutex_lock(&ndb->lock);
     ndb->event_fd = event_fd;
+    bool came = ndb->inbox.count != 0; /* Nobody could be told of it. */
     pthread_mutex_unlock(&ndb->lock);
     ndb->epoll_fd = epoll_fd;
-    if (ndb->untold_first != NULL) transactions_wake(ndb);
+    if (ndb->untold_first != NULL || came) transactions_wake(ndb);
     return epoll_fd;
 }
 

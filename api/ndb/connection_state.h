@@ -122,8 +122,6 @@ bool connection_crowded(void *context, uint32_t peer);
 void ndb_wait_for(ndb_t *ndb, const volatile bool *done, uint64_t until_ms);
 /* One round without waiting: sends, receives, runs completions. */
 void ndb_round(ndb_t *ndb);
-/* Sends what is queued. */
-void ndb_push(ndb_t *ndb);
 /* Tells the client what time it is, and runs no callback. Every public call that begins something
  * does it first. */
 void ndb_now(ndb_t *ndb);
@@ -137,6 +135,7 @@ void connection_round(struct ndb_cluster_connection *connection, uint32_t wait_m
 
 void connection_drain(struct ndb_cluster_connection *connection);
 void connection_wake(struct ndb_cluster_connection *connection);
+/* Sends what is queued, of all clients. */
 void connection_push_all(struct ndb_cluster_connection *connection);
 
 /* One is pending from now on. */

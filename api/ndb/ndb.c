@@ -182,7 +182,7 @@ void ndb_close(ndb_t *ndb)
     number_ranges_drop(ndb);
     leave_connection(ndb);
     api_client_close(ndb->client);
-    ndb_push(ndb);
+    connection_push_all(ndb->connection);
     if (ndb->epoll_fd >= 0) close(ndb->epoll_fd);
     if (ndb->event_fd >= 0) close(ndb->event_fd);
     inbox_drop(&ndb->inbox);

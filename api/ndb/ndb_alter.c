@@ -20,8 +20,10 @@ static void alter_done(void *context, const struct api_dict_result *result)
 static void alter_progress(void *context, uint64_t rows, uint64_t total)
 {
     const struct ndb_alter_call *call = context;
-    if (call->progress != NULL && call->progress->tell != NULL)
-        call->progress->tell(call->progress->context, rows, total);
+    if (call->progress == NULL || call->progress->tell == NULL) return;
+    call->ndb->callback_depth++;
+    call->progress->tell(call->progress->context, rows, total);
+    call->ndb->callback_depth--;
 }
 
 struct ndb_table *ndb_open_anew(ndb_t *ndb, const char *name, uint32_t timeout_ms)
@@ -36,6 +38,7 @@ int ndb_alter(ndb_t *ndb, const struct ndb_table *table, const char *name, uint3
     const struct table_def *def = api_table_def(table_core(table));
     const struct alter_table_req req = {
         .table_id = def->table_id, .version = def->version, .kind = kind};
+    call->ndb = ndb;
     uint32_t error =
         api_dict_alter(ndb->client, &req, words, timeout_of(ndb->connection, timeout_ms),
                        alter_done, alter_progress, call);

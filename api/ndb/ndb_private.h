@@ -130,6 +130,7 @@ static inline struct api_table *table_core(const struct ndb_table *table)
 /* ndb_alter.c */
 /* A change of a table in use, under way. */
 struct ndb_alter_call {
+    ndb_t *ndb;
     volatile bool done;
     struct api_dict_result result;
     const struct ndb_progress *progress; /* May be NULL. */

@@ -135,6 +135,8 @@ struct ndb_reads *ndb_reads_begin(ndb_t *ndb, struct ndb_row_read *read, uint32_
     } else {
         error = (uint32_t)read[0].code;
     }
+    for (uint32_t i = 0; i < count; i++)
+        if (read[i].code == CODE_PENDING) read[i].code = (int32_t)error;
     error_set_outcome(&ndb->error, error, false);
     blame_record(&ndb->error, error, read[0].record, read[0].row, false);
     leave(reads);

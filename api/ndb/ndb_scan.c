@@ -200,6 +200,8 @@ static enum api_scan_step step(struct ndb_scan *s)
 
 static int outcome(struct ndb_scan *s, enum api_scan_step step)
 {
+    /* It goes on well: a call that was refused meanwhile has not harmed it. */
+    if (step != API_SCAN_ERROR && s->error.error.code != 0) error_clear(&s->error);
     switch (step) {
     case API_SCAN_ROW:
         return 1;

@@ -181,10 +181,7 @@ static int result_of(struct ndb_transaction *t)
     if (fits != 0)
         error_set(&t->error, error, "%u %s fit", fits,
                   error == ERR_TRANSACTION_TOO_BIG ? "changes" : "operations");
-    if (t->ndb->error.error.code != (int32_t)error || t->error.detail[0] != '\0')
-        error_set(&t->ndb->error, error, "%s", t->error.detail);
-    t->ndb->error.error.status = t->error.error.status;
-    return -1;
+    return transaction_failed(t);
 }
 
 static void tell(struct ndb_transaction *t)
@@ -237,13 +234,21 @@ void transaction_wait(struct ndb_transaction *t)
     }
 }
 
-/* Seals what is open and asks the core. 0, or -1 with the error. */
+static bool is_execute_type(enum ndb_execute_type type)
+{
+    return type == NDB_NO_COMMIT || type == NDB_COMMIT || type == NDB_ROLLBACK ||
+           type == NDB_COMMIT_DURABLE;
+}
+
+/* Seals what is open and asks the core. 0, or -1 with the error. What is refused for the call itself
+ * says nothing of the transaction. */
 static int start(struct ndb_transaction *t, enum ndb_execute_type type, uint32_t timeout_ms)
 {
     ndb_t *ndb = t->ndb;
     ndb_now(ndb);
     if (transaction_in_flight(t))
         return refuse_call(t, ERR_API_STATE, "the transaction is being executed");
+    if (!is_execute_type(type)) return refuse_call(t, ERR_PARAMETER, "type of the execute");
     transaction_forget_refusal(t);
     if (t->unsealed != NULL) operations_seal(t);
     if (t->error.error.code != 0 && type != NDB_ROLLBACK && api_tx_outcome(t->tx) == API_ACTIVE)
@@ -254,6 +259,7 @@ static int start(struct ndb_transaction *t, enum ndb_execute_type type, uint32_t
     uint32_t error = api_tx_execute(t->tx, (enum api_execute)type,
                                     timeout_of(ndb->connection, timeout_ms), executed, t);
     if (error == 0) return 0;
+    if (error == ERR_TRANSACTION_COMPLETE) return refuse_call(t, error, "");
     transaction_set_error(t, error);
     return transaction_failed(t);
 }
@@ -376,7 +382,7 @@ int ndb_transaction_outcome(struct ndb_transaction *t, uint32_t timeout_ms)
     ndb_now(ndb);
     uint32_t error = api_tx_ask(t->tx, timeout_of(ndb->connection, timeout_ms), outcome_known,
                                 (void *)(uintptr_t)&done);
-    if (error != 0) return error_set(&ndb->error, error, "the transaction has not ended");
+    if (error != 0) return refuse_call(t, error, "the transaction has not ended");
     t->waiting = true;
     if (!done) ndb_wait_for(ndb, &done, UINT64_MAX);
     t->waiting = false;

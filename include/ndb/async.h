@@ -48,9 +48,9 @@ NDB_API void ndb_reads_drop(struct ndb_reads *reads);
 
 /* Sends what is queued. Own thread. */
 NDB_API int ndb_flush(ndb_t *ndb);
-/* Sends what is queued, waits until at least min_completions callbacks have run (0: does not wait)
-   or the time is up. Returns how many ran, -1 on error. Here timeout_ms 0 does not wait. Own
-   thread. */
+/* Sends what is queued, waits until at least min_completions callbacks have run (0: does not wait),
+   nothing is pending any more, or the time is up. Returns how many ran, -1 on error. Here
+   timeout_ms 0 does not wait. Own thread. */
 NDB_API int ndb_poll(ndb_t *ndb, uint32_t timeout_ms, uint32_t min_completions);
 /* Asynchronous transactions, scans and waits that have not completed. Own thread. */
 NDB_API uint32_t ndb_pending(const ndb_t *ndb);

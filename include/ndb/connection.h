@@ -91,7 +91,8 @@ NDB_API void ndb_connection_statistics(struct ndb_cluster_connection *connection
 /* database is put before table names without one; NULL = "test". At most 4711 per connection, more
  * are refused (4105). Any thread. */
 NDB_API ndb_t *ndb_open(struct ndb_cluster_connection *connection, const char *database);
-/* Rolls back and closes what is still open. Own thread. */
+/* Rolls back and closes what is still open. In a callback, and in the function of
+ * ndb_run_transaction(), it is refused: all stays, and ndb_error() is 4507. Own thread. */
 NDB_API void ndb_close(ndb_t *ndb);
 /* The error of the last failed call on this ndb_t; never NULL. Own thread. */
 NDB_API const ndb_error_t *ndb_error(const ndb_t *ndb);

@@ -118,7 +118,8 @@ struct ndb_sql_error {
    that the table is made. Errors: 721 exists already, 4xxx wrong definition. Own thread. */
 NDB_API int ndb_table_create(ndb_t *ndb, const char *sql, struct ndb_sql_error *where,
                              uint32_t timeout_ms);
-/* How far a long change has come: rows of how many, at most twice a second. */
+/* How far a long change has come: rows of how many, at most twice a second. The rules for
+ * ndb_callback hold: nothing that waits is called in it (4507). */
 struct ndb_progress {
     void (*tell)(void *context, uint64_t rows, uint64_t total);
     void *context;

@@ -93,9 +93,11 @@ NDB_API int ndb_change_many(ndb_t *ndb, enum ndb_operation_type type,
  * Runs fn(transaction, context) in a new transaction and again in another one, after a random and
  * growing pause, whenever it failed with a temporary error, until it succeeds or the time is up. fn
  * defines and executes; it returns 0, or -1 to give up. If it has not committed, a commit follows.
- * What it executes asynchronously is waited for behind it, and callbacks run there. It does not close the transaction (4507). 0:
- * committed. -1 with ndb_error(ndb): it is not, as when fn has rolled it back (4293), or the outcome is unknown,
- * which is never tried again; so is 4293 when fn has committed and given up then. Own thread.
+ * What it executes asynchronously is waited for behind it, and callbacks run there. It does not close
+ * the transaction (4507). 0: committed. -1 with ndb_error(ndb): it is not, as when fn has rolled it
+ * back (4293); or the outcome is unknown, which is never tried again; or it is committed, and rows
+ * that its last execute was to read have not come (4115), or fn has given up behind its commit
+ * (4293, whose status is unknown then). Own thread.
  */
 typedef int (*ndb_transaction_function)(struct ndb_transaction *transaction, void *context);
 NDB_API int ndb_run_transaction(ndb_t *ndb, ndb_transaction_function function, void *context,

@@ -72,7 +72,8 @@ NDB_API void ndb_transaction_close(struct ndb_transaction *transaction);
  * read takes no part in the transaction: it sees nothing that this has changed and not committed,
  * and may see what the same execute commits. Writes take all columns of record (but see mask).
  * Result: the operation, which lives until the transaction is closed, or NULL with the error in
- * ndb_transaction_error(): from then on the transaction can only be rolled back. Own thread.
+ * ndb_transaction_error(): from then on the transaction can only be rolled back. What is defined too
+ * late, while a commit is on its way or behind it, takes nothing of that back. Own thread.
  */
 NDB_API struct ndb_operation *ndb_read(struct ndb_transaction *transaction,
                                        const struct ndb_record *key_record, const void *key_row,
@@ -144,8 +145,9 @@ NDB_API int ndb_execute(struct ndb_transaction *transaction, enum ndb_execute_ty
                         uint32_t timeout_ms);
 
 /* Never NULL; code 0 when there was no error. An execute, or a question for the outcome, that is
-   refused for what it is called in or on (4100, 4507, or without a callback) is told of until the
-   next call that executes, asks or defines; what was defined stays. */
+   refused for what it is called with, in or on (4100, 4114, 4118, 4507, or without a callback) is
+   told of until the next call that executes, asks or defines; what was defined, and how the
+   transaction has ended, stays. */
 NDB_API const ndb_error_t *ndb_transaction_error(const struct ndb_transaction *transaction);
 /* The operation that aborted the transaction, or NULL. */
 NDB_API const struct ndb_operation *ndb_transaction_error_operation(

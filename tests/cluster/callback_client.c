@@ -9,6 +9,8 @@
 
 #define TIMEOUT_MS 60000u
 #define TRIES      1000u
+#define READS      4000u
+#define MANY       40000u
 
 struct row {
     uint32_t key;
@@ -506,6 +508,142 @@ static void no_ranges(struct client *client)
     want("rows", (int64_t)count, 1);
 }
 
+/* A call that is wrong in itself takes nothing from what the transaction has, and has become. */
+static void refuse_wrong_call(struct client *client)
+{
+    struct ndb_transaction *t = begin_write(client, 7);
+    want("an outcome of none", ndb_transaction_outcome(t, TIMEOUT_MS), -1);
+    want("its error", ndb_transaction_error(t)->code, 4100);
+    want("an execute of no type", ndb_execute(t, (enum ndb_execute_type)99, TIMEOUT_MS), -1);
+    want("its error", ndb_transaction_error(t)->code, 4118);
+    want("the commit behind it", ndb_execute(t, NDB_COMMIT, TIMEOUT_MS), 0);
+    want("a second one", ndb_execute(t, NDB_COMMIT, TIMEOUT_MS), -1);
+    want("its error", ndb_transaction_error(t)->code, 4114);
+    want("the outcome", ndb_transaction_outcome(t, TIMEOUT_MS), 1);
+    want("the error behind it", ndb_transaction_error(t)->code, 0);
+    ndb_transaction_close(t);
+}
+
+/* Both errors of an execute say the same, whatever the ndb_t's was before. */
+static void say_the_same(struct client *client)
+{
+    struct ndb_transaction *first = begin_locking(client, 5);
+    struct ndb_transaction *t = begin_write(client, 6);
+    ndb_error_t said;
+    for (uint32_t i = 0; i < TRIES && ndb_error(client->ndb)->code != 4012; i++) {
+        char name[20];
+        (void)snprintf(name, sizeof name, "none%u", i);
+        ndb_table_release(ndb_table_open(client->ndb, name, 1));
+    }
+    want("a lock that is waited for", ndb_execute(t, NDB_COMMIT, 50), -1);
+    said = *ndb_error(client->ndb);
+    want("its error", said.code, 4012);
+    want("its status", said.status, ndb_transaction_error(t)->status);
+    want("its class", said.classification, ndb_transaction_error(t)->classification);
+    want("its detail", strcmp(said.detail, ndb_transaction_error(t)->detail), 0);
+    ndb_transaction_close(t);
+    ndb_transaction_close(first);
+}
+
+/* A scan that goes on well has no error of a call that was refused in between. */
+static void next_in_callback(int result, struct ndb_transaction *t, void *context)
+{
+    struct client *client = context;
+    (void)t;
+    want("a write", result, 0);
+    want("a row in a callback", ndb_scan_next(client->scanned, NULL, TIMEOUT_MS), -1);
+    want("its error", ndb_scan_error(client->scanned)->code, 4507);
+}
+
+static void scan_on(struct client *client)
+{
+    struct ndb_transaction *t = begin_write(client, 7);
+    struct ndb_scan *scan = ndb_scan_start(client->ndb, client->record, NULL, TIMEOUT_MS);
+    if (scan == NULL) die("scan", ndb_error(client->ndb));
+    client->scanned = scan;
+    if (ndb_execute_async(t, NDB_COMMIT, TIMEOUT_MS, next_in_callback, client) != 0)
+        die("asynchronous execute", ndb_transaction_error(t));
+    poll_all(client);
+    client->scanned = NULL;
+    want("a row", ndb_scan_next(scan, NULL, TIMEOUT_MS), 1);
+    want("the scan's error", ndb_scan_error(scan)->code, 0);
+    ndb_scan_close(scan);
+    ndb_transaction_close(t);
+}
+
+/* What is begun asynchronously goes out by flush_bytes, not one by one. */
+static void count_read(int result, struct ndb_transaction *t, void *context)
+{
+    struct client *client = context;
+    client->ended += result == 0;
+    ndb_transaction_close(t);
+}
+
+static void send_together(struct client *client, struct ndb_cluster_connection *connection)
+{
+    struct row rows[READS];
+    struct ndb_statistics before, behind;
+    client->ended = 0;
+    ndb_connection_statistics(connection, &before);
+    for (uint32_t i = 0; i < READS; i++) {
+        struct ndb_transaction *t = begin(client);
+        rows[i].key = 1;
+        if (ndb_read(t, client->record, &rows[i], client->record, &rows[i], NULL) == NULL ||
+            ndb_execute_async(t, NDB_COMMIT, TIMEOUT_MS, count_read, client) != 0)
+            die("asynchronous read", ndb_transaction_error(t));
+    }
+    ndb_connection_statistics(connection, &behind);
+    want("are few sends enough", behind.sends - before.sends < READS / 4, 1);
+    poll_all(client);
+    want("reads", client->ended, READS);
+}
+
+/* How far a change of a table has come is told as in any callback. */
+static void tell(void *context, uint64_t rows, uint64_t total)
+{
+    struct client *client = context;
+    struct row row = {.key = 1};
+    (void)rows;
+    (void)total;
+    client->ended++;
+    want("a read", ndb_read_row(client->ndb, client->record, &row, NDB_NO_TIMEOUT), -1);
+    want("its error", ndb_error(client->ndb)->code, 4507);
+    ndb_close(client->ndb);
+    want("the error of the close", ndb_error(client->ndb)->code, 4507);
+}
+
+static void change_many(struct client *client, enum ndb_operation_type type, uint32_t first)
+{
+    struct row *rows = calloc(MANY, sizeof *rows);
+    if (rows == NULL) exit(1);
+    for (uint32_t i = 0; i < MANY; i++)
+        rows[i] = (struct row){.key = first + i, .value = i};
+    want("rows that are changed",
+         ndb_change_many(client->ndb, type, client->record, rows, sizeof *rows, MANY, NULL,
+                         TIMEOUT_MS),
+         MANY);
+    free(rows);
+}
+
+/* It is told twice a second, so the table grows until the change takes so long. */
+static void tell_progress(struct client *client)
+{
+    struct ndb_progress progress = {.tell = tell, .context = client};
+    uint32_t rows = 0;
+    client->ended = 0;
+    while (client->ended == 0 && rows < 10 * MANY) {
+        change_many(client, NDB_WRITE, 1000 + rows);
+        rows += MANY;
+        if (ndb_index_create(client->ndb, "CREATE UNIQUE INDEX told ON batch (v, k)", NULL,
+                             &progress, TIMEOUT_MS) != 0 ||
+            ndb_index_drop(client->ndb, "batch", "told", TIMEOUT_MS) != 0)
+            die("index", ndb_error(client->ndb));
+    }
+    want("was progress told", client->ended != 0, 1);
+    while (rows > 0)
+        change_many(client, NDB_DELETE, 1000 + (rows -= MANY));
+}
+
 static void delete_row(struct client *client)
 {
     struct ndb_transaction *t = begin(client);
@@ -546,6 +684,11 @@ int main(void)
     end_late(&client);
     stay_unknown(&client);
     no_ranges(&client);
+    refuse_wrong_call(&client);
+    say_the_same(&client);
+    scan_on(&client);
+    send_together(&client, connection);
+    tell_progress(&client);
     delete_row(&client);
     ndb_record_release(client.record);
     ndb_table_release(client.table);
