@@ -267,8 +267,7 @@ static const struct mgmd_node *comes_back_to(const struct mgmd *mgmd, uint32_t i
         (status != NDB_MGM_STATUS_STARTING || mgmd->nodes[id].start_phase != 0))
         return &mgmd->nodes[id];
     for (uint32_t other = 1; other <= CONFIG_DATA_NODES_MAX; other++) {
-        if (mgmd_data_node_status(mgmd, other) == NDB_MGM_STATUS_STARTED &&
-            mgmd->nodes[other].generation != 0)
+        if (mgmd_node_works(mgmd, other) && mgmd->nodes[other].generation != 0)
             return &mgmd->nodes[other];
     }
     return &mgmd->nodes[id];
@@ -295,7 +294,7 @@ bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool who
                            "all data nodes together (ALL RESTART), start this server with the file "
                            "that they run with, or order RESTART -f, which looks neither at that "
                            "nor at whether somebody else has its rows",
-                           id, node->generation);
+                           (uint32_t)(node - mgmd->nodes), node->generation);
             return false;
         }
         const char *needs = config_restart_needed(old, mgmd->config, id, what, sizeof(what));

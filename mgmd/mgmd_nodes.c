@@ -54,6 +54,11 @@ bool mgmd_node_serves(const struct mgmd *mgmd, uint32_t id)
     return node->linked && node->status_known && started;
 }
 
+bool mgmd_node_works(const struct mgmd *mgmd, uint32_t id)
+{
+    return mgmd_node_serves(mgmd, id) && !mgmd_node_hangs(mgmd, id);
+}
+
 static enum ndb_mgm_node_status data_node_status(const struct mgmd_node *node)
 {
     if (hangs(node)) return NDB_MGM_STATUS_NO_ANSWER;

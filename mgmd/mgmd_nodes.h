@@ -65,6 +65,8 @@ uint16_t mgmd_node_port(const struct mgmd *mgmd, uint32_t node);
 bool mgmd_node_hangs(const struct mgmd *mgmd, uint32_t node);
 /* It is started as it has said last, whether it hangs by now or not. */
 bool mgmd_node_serves(const struct mgmd *mgmd, uint32_t node);
+/* It is started, in single user mode too, and answers. */
+bool mgmd_node_works(const struct mgmd *mgmd, uint32_t node);
 /* It says that it leads the others. While a leader that hangs is not yet known to hang, its
  * successor says so, too: the one that has answered later leads. */
 bool mgmd_node_leads(const struct mgmd *mgmd, uint32_t node);

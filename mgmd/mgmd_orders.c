@@ -114,12 +114,11 @@ static bool is_spare(const struct mgmd *mgmd, uint32_t id)
     return mgmd->nodes[id].status_known && mgmd->nodes[id].nodegroup == CONFIG_NODEGROUP_NONE;
 }
 
-/* Is another one of its node group started, and not among `nodes`? */
+/* Does another one of its node group work, that is not among `nodes`? */
 static bool has_mate(const struct mgmd *mgmd, uint32_t id, const struct node_mask *nodes)
 {
     for (uint32_t peer = 1; peer <= CONFIG_DATA_NODES_MAX; peer++) {
-        if (!node_mask_has(nodes, peer) && !is_spare(mgmd, peer) &&
-            mgmd_data_node_status(mgmd, peer) == NDB_MGM_STATUS_STARTED &&
+        if (!node_mask_has(nodes, peer) && !is_spare(mgmd, peer) && mgmd_node_works(mgmd, peer) &&
             mgmd->nodes[peer].nodegroup == mgmd->nodes[id].nodegroup)
             return true;
     }
@@ -144,8 +143,7 @@ static uint32_t last_copy(const struct mgmd *mgmd, const struct node_mask *nodes
 static uint32_t group_gone(const struct mgmd *mgmd, const struct node_mask *nodes)
 {
     for (uint32_t id = node_mask_next(nodes, 0); id != 0; id = node_mask_next(nodes, id)) {
-        if (mgmd_data_node_status(mgmd, id) == NDB_MGM_STATUS_STARTED && !is_spare(mgmd, id) &&
-            !has_mate(mgmd, id, nodes))
+        if (mgmd_node_works(mgmd, id) && !is_spare(mgmd, id) && !has_mate(mgmd, id, nodes))
             return id;
     }
     return 0;

@@ -98,7 +98,7 @@ static void reply_needed(struct mgmd_session *session, uint32_t id, uint32_t err
             group = config_get_u64(node, CFG_NDBD_Nodegroup);
         }
         if (group != mgmd->nodes[id].nodegroup) continue;
-        if (status == NDB_MGM_STATUS_STARTED) {
+        if (mgmd_node_works(mgmd, mate)) {
             mgmd_reply_error(session, (int)error,
                              "Node %u: %s: the data nodes that are left could not go on", id,
                              ndb_mgm_error_message((int)error));
@@ -109,10 +109,11 @@ static void reply_needed(struct mgmd_session *session, uint32_t id, uint32_t err
             status == NDB_MGM_STATUS_NO_ANSWER ? "" : "is ", ndb_mgm_status_text(status));
     }
     mgmd_reply_error(session, (int)error,
-                     "Node %u: %s: it is the last one of node group %u that is started%s%s. Start "
+                     "Node %u: %s: it is the last one of node group %u that is started%s%s. %s "
                      "another one first, or stop all nodes (ALL STOP)",
                      id, ndb_mgm_error_message((int)error), mgmd->nodes[id].nodegroup,
-                     used == 0 ? "" : "; ", mates);
+                     used == 0 ? "" : "; ", mates,
+                     mgmd_single_user(mgmd) == 0 ? "Start" : "EXIT SINGLE USER MODE and start");
 }
 
 /* A node that hangs finds its order when it goes on. */

@@ -143,15 +143,23 @@ static bool needs_all(const struct rolling *rolling)
            ndb_mgm_error_code(handle) == NDB_MGM_RESTART_FAILED;
 }
 
+/* For the reason that needs_all() has found. */
+static int refuse_changed(struct rolling *rolling)
+{
+    (void)fprintf(rolling->console->out, "Rolling restart refused: %s\n",
+                  ndb_mgm_error_text(rolling->console->handle));
+    return NDB_MGM_RESTART_FAILED;
+}
+
 static int refuse(struct rolling *rolling, const struct ndb_mgm_node_state *node)
 {
     FILE *out = rolling->console->out;
 
+    if (node->status != NDB_MGM_STATUS_SINGLEUSER && needs_all(rolling))
+        return refuse_changed(rolling);
     (void)fprintf(out, "Rolling restart refused: ");
     if (node->status == NDB_MGM_STATUS_SINGLEUSER)
         (void)fprintf(out, "nobody comes back in single user mode. EXIT SINGLE USER MODE first.\n");
-    else if (needs_all(rolling))
-        (void)fprintf(out, "%s\n", ndb_mgm_error_text(rolling->console->handle));
     else if (node->status == NDB_MGM_STATUS_NOT_STARTED)
         (void)fprintf(out,
                       "node %u is not started, and another one must not be missing. It waits for: "
@@ -186,10 +194,12 @@ static int all_are_there(struct rolling *rolling)
                      node->status != NDB_MGM_STATUS_NOT_STARTED && !is_away(node);
         if (comes) away = now_s();
         if (interrupted) return -1;
-        if (now_s() - away > GRACE_S || node->status == NDB_MGM_STATUS_SINGLEUSER ||
-            (comes && now_s() - asked > 1 && needs_all(rolling)))
+        if (now_s() - away > GRACE_S || node->status == NDB_MGM_STATUS_SINGLEUSER)
             return refuse(rolling, node);
-        if (comes && now_s() - asked > 1) asked = now_s();
+        if (comes && now_s() - asked > 1) {
+            if (needs_all(rolling)) return refuse_changed(rolling);
+            asked = now_s();
+        }
         if (comes) tell(rolling, node, "Waiting for ");
         pause_ms(LOOK_MS);
     }

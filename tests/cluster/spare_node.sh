@@ -85,6 +85,18 @@ want_text out 'Node 1: Operation would destroy the last copy of rows'
 start_them 2 3
 wait_all
 
+say "the same in single user mode, where all of them serve"
+want 0 "$BIN/ndb_mgm" -e 'ENTER SINGLE USER MODE 4'
+want 255 "$BIN/ndb_mgm" -e '1 2 STOP -a'
+want_text out 'all started nodes of node group 0 would be gone'
+want 0 "$BIN/ndb_mgm" -e '2 STOP'
+angels_end 2
+want 255 "$BIN/ndb_mgm" -e '1 STOP'
+want_text out 'it is the last one of node group 0 .* EXIT SINGLE USER MODE and start another one first'
+want 0 "$BIN/ndb_mgm" -e 'EXIT SINGLE USER MODE'
+start_them 2
+wait_all
+
 say "a node group that was changed by mistake, and changed back: the node that has not joined again does"
 cp "$BOX/config.ini" "$BOX/all.ini"
 sed -i 's/^Nodegroup=65536$//; s/^NodeId=2$/&\nNodegroup=65536/' "$BOX/config.ini"
