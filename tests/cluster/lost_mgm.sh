@@ -246,7 +246,7 @@ server 50
 want_text server50.out 'a new cluster begins'
 server 49 --cluster-id=77
 has_77
-want_text mgm50/ndb_50_cluster.log 'goes on with the cluster 77 and generation 1 of management server 49'
+wait_text mgm50/ndb_50_cluster.log 'goes on with the cluster 77 and generation 1 of management server 49'
 lose 50
 rm -rf mgm50
 server 50 # At its start it takes what the other one has.
