@@ -162,6 +162,23 @@ living() {
     echo "$count"
 }
 
+# A data node that has lost its pid file runs as before: its angel, the only one without other threads, has it again. Workers
+# that are just being made are the angel's children.
+keep_pid_files() {
+    local pid words threads node
+    for pid in $(pgrep -x ndbmtd || true); do
+        mapfile -d '' -t words 2>/dev/null <"/proc/$pid/cmdline" || continue
+        threads=("/proc/$pid/task"/*)
+        if [ "${words[0]:-}" != "$BIN/ndbmtd" ] || [ ${#threads[@]} != 1 ] || ! of_the_box "$pid"; then continue; fi
+        if [ "$(ps -o comm= -p "$(ps -o ppid= -p "$pid" | tr -d ' ')")" = ndbmtd ]; then continue; fi
+        for node in 1 2; do
+            if [[ " ${words[*]:1} " != *" --ndb-nodeid=$node "* ]] || alive "${PID_FILES[$node]}"; then continue; fi
+            echo "pid $pid is data node $node without its pid file: it is written anew"
+            echo "$pid" >"${PID_FILES[$node]}" || true
+        done
+    done
+}
+
 # Management servers of this directory whose pid file was removed or moved away while they run.
 lost_servers() {
     local pid words
@@ -315,6 +332,15 @@ last_words() {
     done
 }
 
+# Its directory is not needed: a new one has everything from config.ini and the data nodes.
+management_fails() {
+    cat "$BOX/mgm.err"
+    if grep -q 'ndb_49_config\.bin' "$BOX/mgm.err"; then
+        echo "Move sandbox/mgm away, and start again: the data nodes have all data, and the cluster's id" >&2
+    fi
+    exit 1
+}
+
 # Starts what does not run: all three, or those that were killed.
 start_cluster() {
     local port
@@ -347,7 +373,7 @@ start_cluster() {
     fi
     # The first management server of a directory says that a new cluster begins, which it does here.
     alive "${PID_FILES[0]}" || "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --config-dir="$BOX/mgm" \
-        2>"$BOX/mgm.err" {LOCK}<&- || { cat "$BOX/mgm.err"; exit 1; }
+        2>"$BOX/mgm.err" {LOCK}<&- || management_fails
     local node
     for node in 1 2; do
         alive "${PID_FILES[$node]}" ||
@@ -708,7 +734,10 @@ case "${1:-}" in
 start | demo | stop | test | clean) may_write ;;
 esac
 case "${1:-}" in
-start | demo | stop | clean) at_work ;;
+start | demo | stop | clean)
+    at_work
+    keep_pid_files
+    ;;
 esac
 case "${1:-}" in
 start)

@@ -308,6 +308,28 @@ want_text out "^pid $pid is a management server whose files are gone: ending it"
 want_text out 'The cluster is down'
 ended "$pid"
 
+say "The pid file of a data node is gone, or empty, while it runs: it has it again"
+box 0 start
+for node in 1 2; do
+    pid=$(pid_of "node$node/ndb_$node.pid")
+    if [ "$node" = 1 ]; then rm "$SANDBOX/node1/ndb_1.pid"; else : >"$SANDBOX/node2/ndb_2.pid"; fi
+    box 0 start
+    want_text out "^pid $pid is data node $node without its pid file: it is written anew"
+    want_text out 'The cluster is running already'
+    [ "$(pid_of "node$node/ndb_$node.pid")" = "$pid" ] || fail "the pid file of node $node has $(pid_of "node$node/ndb_$node.pid"), not $pid"
+done
+
+say "All that the management server keeps is damaged: there is a way, and all data"
+box 0 stop
+for file in "$SANDBOX"/mgm/ndb_49_config.bin.*; do : >"$file"; done
+box 1 start
+want_text err "^Move sandbox/mgm away, and start again: the data nodes have all data, and the cluster's id"
+rm -rf "$BOX/moved"
+mv "$SANDBOX/mgm" "$BOX/moved"
+box 0 start
+want_text out 'The package database is there, as it was when the cluster stopped'
+box 0 stop
+
 say "A worker without its angel is waited for; a data node of somebody else is left alone"
 box 0 start
 pid=$(pid_of node1/ndb_1.pid)
