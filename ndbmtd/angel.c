@@ -200,7 +200,8 @@ static enum verdict judge(struct process *process, bool told, int status, uint32
     if (told || number != 0) {
         process_report_failure(process, again ? STOP_RESTART : 0, number,
                                told ? words->exit_code : EXIT_OS_SIGNAL);
-    } else {
+    } else { /* It has said why in its log only. */
+        process_report_failure(process, again ? STOP_RESTART : 0, 0, EXIT_GENERIC);
         service_notify("STATUS=The data node %s, and is %s: its log says why",
                        words->started != 0 ? "has ended" : "could not begin",
                        again ? "started again" : "not started again");

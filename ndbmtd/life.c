@@ -42,20 +42,28 @@ static void lock_memory(struct process *process)
         process_log(process, LOG_LEVEL_WARNING, "LockPagesInMainMemory: %s", strerror(errno));
 }
 
-static int make_node(struct process *process)
+/* The terminal is gone, or was never there: the cluster log tells of it, as of other failures. */
+_Noreturn static void cannot_begin(struct process *process, uint32_t exit_code, uint32_t line,
+                                   const char *why)
+{
+    struct node_failure failure = {
+        .exit_code = exit_code, .file = __FILE__, .line = line, .text = why};
+    process_fail(process, &failure);
+}
+
+static void make_node(struct process *process)
 {
     char why[256];
-    if (configure_node(process, why, sizeof why) != 0) {
-        process_log(process, LOG_LEVEL_ERROR, "%s", why);
-        return -1;
-    }
+    if (configure_node(process, why, sizeof why) != 0)
+        cannot_begin(process, EXIT_INVALID_CONFIG, __LINE__, why);
+    /* It may be another configuration than the first one, which was looked at in sight of the user. */
+    if (memory_fits(process, NULL, why, sizeof why) < 0)
+        cannot_begin(process, EXIT_MEMALLOC, __LINE__, why);
     struct node_options options = {
         .host = &process->host, .gsn_name = gsn_name, .describe = signal_describe};
     process->node = node_create(&process->config, &options);
-    if (process->node == NULL) {
-        process_log(process, LOG_LEVEL_ERROR, "%s", exit_code_text(EXIT_MEMALLOC));
-        return -1;
-    }
+    if (process->node == NULL)
+        cannot_begin(process, EXIT_MEMALLOC, __LINE__, "the node's own tables");
     process->config = *node_config_of(process->node);
     process_log(process, LOG_LEVEL_INFO,
                 "%u threads, %u LDM and %u TC instances, %u recv and %u send threads, DataMemory "
@@ -63,7 +71,6 @@ static int make_node(struct process *process)
                 layout_workers(&process->config), process->config.ldm_count,
                 process->config.tc_count, layout_recv_count(&process->config),
                 process->config.send_count, process->config.memory.pages_max[RG_DATA] / 32u);
-    return 0;
 }
 
 int life_run(struct process *process, const struct options *options)
@@ -75,7 +82,7 @@ int life_run(struct process *process, const struct options *options)
     if (fetch_patiently(process, options) != 0) return 1;
     angel_tell_settings(process);
     process_catch_faults(process);
-    if (make_node(process) != 0) return 1;
+    make_node(process);
     if (workers_init(process) != 0) return 1;
     if (host_os_open(process) != 0) return 1;
     uv_loop_t *loop = &workers_first_sockets(process)->loop;

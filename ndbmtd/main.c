@@ -154,6 +154,7 @@ int main(int argc, char **argv)
     process.angel_pipe = -1;
     process.pid_file = -1;
     process.data_dir = ".";
+    process.traces_kept = 1; /* Until there is a configuration. */
     process.initial = options.initial;
     process.accept_data_loss = options.accept_data_loss;
     process.no_start = options.no_start;
@@ -178,6 +179,9 @@ int main(int argc, char **argv)
     }
     if (!options.foreground && angel_run(&process) != 0) return 1;
     int result = life_run(&process, &options);
-    if (options.foreground) remove_pid_file(&process);
+    if (options.foreground) {
+        if (result != 0) process_report_failure(&process, 0, 0, EXIT_GENERIC);
+        remove_pid_file(&process);
+    }
     return result;
 }

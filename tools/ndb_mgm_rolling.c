@@ -342,7 +342,7 @@ static int roll(struct rolling *rolling)
     }
     (void)fprintf(out, "Interrupted: %u of %u are done", rolling->done, rolling->count);
     if (result == WAIT_INTERRUPTED)
-        (void)fprintf(out, "; node %u is being restarted, which goes on by itself",
+        (void)fprintf(out, "; node %u is being restarted, and comes back by itself unless it fails",
                       rolling->plan[rolling->done]);
     (void)fprintf(out, "\n");
     tell_rest(rolling, rolling->done + (result == WAIT_INTERRUPTED));

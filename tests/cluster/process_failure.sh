@@ -128,6 +128,7 @@ cp "$BOX/node1/ndb_1_out.log" "$BOX/out"
 told 'could not begin, and is not started again: its log says why'
 [ "$(grep -c 'cannot listen on 127.0.0.1 port' "$BOX/out")" -eq 3 ] || fail "not three starts"
 want_text out 'ALERT +-- the data node failed 3 starts one after the other: MaxStartFailRetries=2'
+wait_text mgm/ndb_49_cluster.log "Node 1: Forced node shutdown completed\. .*Caused by error 2300: '.*see the node's log"
 want 0 "$BIN/ndb_mgm" -e SHOW
 want_text out 'id=1 \(not connected'
 kill "$MGM_PID" "$other_mgm"

@@ -133,6 +133,27 @@ done
 kill "$MGM_PID"
 ended "$MGM_PID" || fail "the management server ends with exit code $?"
 
+say "a node that is restarted with it stays down and says why, and comes back with what is corrected"
+write_config 2 2
+start_mgm --initial
+wait_mgm || die "the management server does not start"
+start_daemon 1
+start_daemon 2
+want 0 "$BIN/ndb_waiter" --timeout=100
+cp "$BOX/config.ini" "$BOX/right.ini"
+sed -i 's/^DataMemory=.*/DataMemory=16000G/' "$BOX/config.ini"
+reload
+want 0 "$BIN/ndb_mgm" -e '2 RESTART'
+wait_text mgm/ndb_49_cluster.log 'Node 2: Forced node shutdown completed.*Caused by error 2327'
+want_text node2/ndb_2_error.log '^Error data: DataMemory=16384000M is more than this machine has'
+want 0 "$BIN/ndb_mgm" -e '1 STATUS'
+want_text out 'Node 1: started'
+cp "$BOX/right.ini" "$BOX/config.ini"
+reload
+start_daemon 2
+want 0 "$BIN/ndb_waiter" --timeout=100
+stop_cluster
+
 say "little address space is allowed: whatever fails for it is told, until the node starts"
 DATA_MEMORY=60M write_config 1 1
 start_mgm --initial
@@ -148,7 +169,7 @@ for ((limit = 150000; limit < 4000000; limit += 10000)); do
     until ! kill -0 "$pid" 2>/dev/null || grep -q 'NDBCNTR: started$' "$BOX/limit.out"; do sleep 0.02; done
     if grep -q 'NDBCNTR: started$' "$BOX/limit.out"; then break; fi
     failed=$((failed + 1))
-    tail -n 1 "$BOX/limit.out" | grep -Eq 'ERROR .*(Memory could not be had from the system|A thread could not be started: )' ||
+    tail -n 1 "$BOX/limit.out" | grep -Eq '(ERROR|ALERT) .*(Memory could not be had from the system|A thread could not be started: )' ||
         fail "with ulimit -v $limit nothing is told: $(cat "$BOX/limit.out")"
 done
 echo "$failed starts have failed; with $limit KB the node is started"
