@@ -171,7 +171,7 @@ struct api_op *api_tx_first(const struct api_tx *tx)
 }
 uint64_t api_tx_epoch(const struct api_tx *tx)
 {
-    return tx->epoch;
+    return api_tx_changed(tx) ? tx->epoch : 0;
 }
 bool api_tx_durable(const struct api_tx *tx)
 {

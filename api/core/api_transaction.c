@@ -145,10 +145,12 @@ void api_tx_stale_table(struct api_tx *tx, struct api_op *op, uint32_t error)
 }
 
 /* Not all that a committed transaction was to read has come. Who changed nothing may do it again
- * and is told why. */
+ * and is told why: nothing of it is committed. */
 static void committed_in_part(struct api_tx *tx)
 {
-    tx->error = api_tx_changed(tx) ? ERR_COMMITTED_READS_LOST : tx->batch_error;
+    bool changed = api_tx_changed(tx);
+    if (!changed) tx->outcome = API_ABORTED;
+    tx->error = changed ? ERR_COMMITTED_READS_LOST : tx->batch_error;
     tx->error_op = tx->batch_error_op;
 }
 

@@ -67,6 +67,8 @@ static void forget_failure(struct connection_io *io, uint32_t node)
 void io_failure(struct ndb_cluster_connection *connection, char *text, size_t size)
 {
     struct connection_io *io = connection->io;
+    text[0] = '\0';
+    if (io == NULL) return; /* Nothing has been tried. */
     pthread_mutex_lock(&io->failure_lock);
     snprintf(text, size, "%s", io->failure);
     pthread_mutex_unlock(&io->failure_lock);

@@ -175,8 +175,8 @@ NDB_API uint64_t ndb_transaction_id(const struct ndb_transaction *transaction);
  * up. 1: it was committed, and ndb_transaction_epoch() tells its epoch; 0: it was not, and never
  * will be; -1: not known, see ndb_error(): 4012 it is not decided yet or nobody can be asked, it
  * may be asked again; 4009 it is too long ago. The nodes remember about the last 60,000 commits of
- * each of their LDM instances. A transaction that has changed nothing counts as not committed. Own
- * thread.
+ * each of their LDM instances. A transaction that has changed nothing counts as not committed,
+ * unless its execute has said 0. Own thread.
  */
 NDB_API int ndb_transaction_outcome(struct ndb_transaction *transaction, uint32_t timeout_ms);
 /* The data node that coordinates it, 0 before the first execute. */

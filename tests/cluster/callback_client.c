@@ -524,6 +524,24 @@ static void refuse_wrong_call(struct client *client)
     ndb_transaction_close(t);
 }
 
+/* What has only read is not committed when a read has failed, and has no epoch. */
+static void read_only(struct client *client, uint32_t key, int result)
+{
+    struct ndb_operation_options locks = {.lock = NDB_LOCK_EXCLUSIVE};
+    struct ndb_operation_options aborts = {.lock = NDB_COMMITTED_READ,
+                                           .flags = NDB_OP_ABORT_ON_ERROR};
+    struct row rows[2] = {{.key = 1}, {.key = key}};
+    struct ndb_transaction *t = begin(client);
+    if (ndb_read(t, client->record, &rows[0], client->record, &rows[0], &locks) == NULL ||
+        ndb_read(t, client->record, &rows[1], client->record, &rows[1], &aborts) == NULL)
+        die("read", ndb_transaction_error(t));
+    want("reads", ndb_execute(t, NDB_COMMIT, TIMEOUT_MS), result);
+    want("their error", ndb_transaction_error(t)->code, result == 0 ? 0 : 626);
+    want("their outcome", ndb_transaction_outcome(t, TIMEOUT_MS), result == 0);
+    want("their epoch", (int64_t)ndb_transaction_epoch(t), 0);
+    ndb_transaction_close(t);
+}
+
 /* Both errors of an execute say the same, whatever the ndb_t's was before. */
 static void say_the_same(struct client *client)
 {
@@ -685,6 +703,8 @@ int main(void)
     stay_unknown(&client);
     no_ranges(&client);
     refuse_wrong_call(&client);
+    read_only(&client, 1, 0);
+    read_only(&client, 2, -1);
     say_the_same(&client);
     scan_on(&client);
     send_together(&client, connection);

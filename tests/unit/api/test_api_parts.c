@@ -330,8 +330,8 @@ static void rows_lost_with_their_room(void **state)
     fake_keyconf(reads.fake, 1, .api_connect = reads.connect, .transid = api_tx_id(reads.tx),
                  .committed = true);
     assert_int_equal(reads.done, 1);
-    assert_int_equal(api_tx_outcome(reads.tx), API_COMMITTED);
-    assert_int_equal(api_tx_error(reads.tx), ERR_READ_NODE_FAILURE); /* It has changed nothing. */
+    assert_int_equal(api_tx_outcome(reads.tx), API_ABORTED); /* It has changed nothing. */
+    assert_int_equal(api_tx_error(reads.tx), ERR_READ_NODE_FAILURE);
     end_reads(&reads);
 }
 

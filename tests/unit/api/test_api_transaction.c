@@ -522,7 +522,8 @@ static void reads_and_lost_nodes(void **state)
     fake_keyconf(fake, node, .api_connect = connect, .transid = api_tx_id(tx), .committed = true);
     fake_link_down(fake, 3 - node); /* A replica that may have had the row. */
     assert_int_equal(done, 2);
-    assert_int_equal(api_tx_outcome(tx), API_COMMITTED);
+    assert_int_equal(api_tx_outcome(tx), API_ABORTED); /* It has changed nothing. */
+    assert_int_equal(api_tx_epoch(tx), 0);
     assert_int_equal(api_tx_error(tx), ERR_READ_NODE_FAILURE);
     api_tx_close(tx);
     idle(fake);
