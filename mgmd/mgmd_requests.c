@@ -82,7 +82,7 @@ void mgmd_request_error(struct mgmd_request *request, uint32_t node, uint32_t er
 }
 
 /* Why the cluster cannot go on without the node, and what to do about it. */
-static void reply_needed(struct mgmd_session *session, uint32_t id, uint32_t error)
+static void reply_needed(struct mgmd_session *session, uint32_t id, uint32_t error, bool restart)
 {
     const struct mgmd *mgmd = mgmd_session_owner(session);
     char mates[200] = "";
@@ -110,10 +110,11 @@ static void reply_needed(struct mgmd_session *session, uint32_t id, uint32_t err
     }
     mgmd_reply_error(session, (int)error,
                      "Node %u: %s: it is the last one of node group %u that is started%s%s. %s "
-                     "another one first, or stop all nodes (ALL STOP)",
+                     "another one first, or %s",
                      id, ndb_mgm_error_message((int)error), mgmd->nodes[id].nodegroup,
                      used == 0 ? "" : "; ", mates,
-                     mgmd_single_user(mgmd) == 0 ? "Start" : "EXIT SINGLE USER MODE and start");
+                     mgmd_single_user(mgmd) == 0 ? "Start" : "EXIT SINGLE USER MODE and start",
+                     restart ? "restart all nodes (ALL RESTART)" : "stop all nodes (ALL STOP)");
 }
 
 /* A node that hangs finds its order when it goes on. */
@@ -150,7 +151,7 @@ static void reply_now(struct mgmd_session *session, const struct mgmd_request *r
         return;
     }
     if (request->error == ERR_MGM_WOULD_STOP_CLUSTER) {
-        reply_needed(session, request->error_node, request->error);
+        reply_needed(session, request->error_node, request->error, request->restart);
         return;
     }
     if (request->error == ERR_MGM_SEND) {

@@ -150,16 +150,6 @@ static int start(struct console *console, const struct console_command *command)
     return 0;
 }
 
-static void print_unreached(struct console *console, const uint32_t *nodes, uint32_t count)
-{
-    if (count == 0) return;
-    (void)fprintf(console->out, "Not connected to the management server, and not told to stop:");
-    for (uint32_t i = 0; i < count; i++)
-        (void)fprintf(console->out, "%s node %u", i == 0 ? "" : ",", nodes[i]);
-    (void)fprintf(console->out,
-                  count == 1 ? ". If it runs, it goes on.\n" : ". Those that run go on.\n");
-}
-
 static int stop(struct console *console, const struct console_command *command)
 {
     uint32_t unreached[NDB_MGM_NODES_MAX];
@@ -188,7 +178,7 @@ static int stop(struct console *console, const struct console_command *command)
         (void)fprintf(console->out,
                       command->node_count == 1 ? " has shutdown.\n" : " have shutdown.\n");
     }
-    print_unreached(console, unreached, unreached_count);
+    print_unreached(console->out, unreached, unreached_count, "stop", "Those that run go on.");
     if (disconnect == 0) return 0;
     (void)fprintf(console->out, "Disconnecting to allow Management Server to shutdown\n");
     (void)ndb_mgm_disconnect(console->handle);
@@ -197,6 +187,9 @@ static int stop(struct console *console, const struct console_command *command)
 
 static int restart(struct console *console, const struct console_command *command)
 {
+    uint32_t unreached[NDB_MGM_NODES_MAX];
+    uint32_t unreached_count = command->all ? console_find_nodes(console, false, unreached) : 0;
+
     if (command->all) {
         (void)fprintf(console->out, "Executing RESTART on all nodes.\n"
                                     "Starting shutdown. This may take a while. Please wait...\n");
@@ -211,6 +204,8 @@ static int restart(struct console *console, const struct console_command *comman
     for (uint32_t i = 0; i < command->node_count; i++) {
         (void)fprintf(console->out, "Node %u is being restarted\n", command->nodes[i]);
     }
+    print_unreached(console->out, unreached, unreached_count, "restart",
+                    "The others wait for them: start them.");
     return 0;
 }
 
@@ -300,7 +295,7 @@ static int shutdown_cluster(struct console *console)
                                     "Shutdown of NDB Cluster node(s) failed.");
     console_answered(console);
     (void)fprintf(console->out, "%d NDB Cluster node(s) have shutdown.\n", count);
-    print_unreached(console, unreached, unreached_count);
+    print_unreached(console->out, unreached, unreached_count, "stop", "Those that run go on.");
     (void)fprintf(console->out, "Disconnecting to allow management server to shutdown.\n");
     if (ndb_mgm_is_connected(console->handle)) (void)ndb_mgm_disconnect(console->handle);
     return 0;

@@ -39,7 +39,8 @@ static const struct {
      "                   (status \"not started\"). ALL START starts all of them.\n"},
     {"STOP", "STOP  Stop data or management server node\n\n"
              "<id> STOP [-a] [-f]  Stops the node; ALL STOP stops all data nodes. Naming every\n"
-             "                   data node that runs by its id is the same as ALL.\n"
+             "                   one of several that run is the same as ALL; the only one that\n"
+             "                   runs is stopped by ALL, or with -f.\n"
              "  -a   abort: do not wait for transactions; needed for several nodes at once, if\n"
              "       others stay. When no node is left, commits of the last two seconds that\n"
              "       were not waited for (ndb_wait_durable) are lost, as after a loss of power\n"

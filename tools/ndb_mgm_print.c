@@ -237,6 +237,16 @@ void print_checkpoint(FILE *out, const struct ndb_mgm_disk *report)
 
 /* ---- events ---- */
 
+void print_unreached(FILE *out, const uint32_t *nodes, uint32_t count, const char *order,
+                     const char *then)
+{
+    if (count == 0) return;
+    (void)fprintf(out, "Not connected to the management server, and not told to %s:", order);
+    for (uint32_t i = 0; i < count; i++)
+        (void)fprintf(out, "%s node %u", i == 0 ? "" : ",", nodes[i]);
+    (void)fprintf(out, ". %s\n", then);
+}
+
 void print_events(FILE *out, const struct ndb_mgm_event *events, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {

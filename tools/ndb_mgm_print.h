@@ -14,6 +14,9 @@ void print_memory(FILE *out, const struct ndb_mgm_memory *report);
 void print_redo(FILE *out, const struct ndb_mgm_disk *report);
 void print_checkpoint(FILE *out, const struct ndb_mgm_disk *report);
 void print_events(FILE *out, const struct ndb_mgm_event *events, uint32_t count);
+/* The nodes that an order for all does not reach, and what becomes of them; none: nothing. */
+void print_unreached(FILE *out, const uint32_t *nodes, uint32_t count, const char *order,
+                     const char *then);
 
 /* The same as one JSON object and a newline. `node` 0: all data nodes. */
 void print_show_json(FILE *out, const struct ndb_mgm_cluster_state *state);

@@ -33,6 +33,13 @@ want 0 "$BIN/ndb_mgm" -e 'ALL RESTART'
 want_text out 'All DB nodes are being restarted'
 want 0 "$BIN/ndb_waiter" --timeout=100
 load_and_compare 500
+want 0 "$BIN/ndb_mgm" -e '1 STOP'
+want 255 "$BIN/ndb_mgm" -e '2 RESTART'
+want_text out 'node 1 is not connected\. Start another one first, or restart all nodes \(ALL RESTART\)'
+want 0 "$BIN/ndb_mgm" -e 'ALL RESTART'
+want_text out 'not told to restart: node 1\. The others wait for them: start them\.$'
+start_daemon 1
+want 0 "$BIN/ndb_waiter" --timeout=100
 want 0 "$BIN/ndb_mgm" -e 'ALL RESTART -n'
 want 0 "$BIN/ndb_waiter" --not-started --timeout=100
 want 0 "$BIN/ndb_mgm" -e 'ALL STATUS'
