@@ -61,6 +61,7 @@ fill_until_stop() { # PATTERN
     local record=$!
     PIDS+=("$record")
     stops "$1"
+    wait_text record.out '^running' # Earlier the signal would end it without a word.
     sleep 0.5
     kill -TERM "$record"
     wait "$record" || fail "the client with the record fails: $(tail -n 3 "$BOX/record.out")"
