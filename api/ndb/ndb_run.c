@@ -101,10 +101,12 @@ static int one_row(ndb_t *ndb, enum ndb_operation_type type, const struct ndb_re
         error = api_tx_error(tx);
         if (error == 0) error = api_op_error(api_tx_first(tx));
     }
-    if (error == ERR_UNIQUE_DUPLICATE)
+    if (error == ERR_UNIQUE_DUPLICATE) {
         error_set(&ndb->error, error, "%s", api_tx_error_index(tx));
-    else if (error != 0)
+    } else if (error != 0) {
         error_set_outcome(&ndb->error, error, api_tx_outcome(tx) == API_UNKNOWN);
+        blame_link(&ndb->error, ndb->connection);
+    }
     blame_record(&ndb->error, error, record, row, type == NDB_INSERT || type == NDB_WRITE);
     api_tx_close(tx);
     return error == 0 ? 0 : -1;

@@ -260,7 +260,8 @@ static int start(struct ndb_transaction *t, enum ndb_execute_type type, uint32_t
                                     timeout_of(ndb->connection, timeout_ms), executed, t);
     if (error == 0) return 0;
     if (error == ERR_TRANSACTION_COMPLETE) return refuse_call(t, error, "");
-    transaction_set_error(t, error);
+    /* How it has ended stays, with what was known of it. */
+    if (t->error.error.code != (int)error) transaction_set_error(t, error);
     return transaction_failed(t);
 }
 

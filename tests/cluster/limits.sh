@@ -50,5 +50,9 @@ want 0 "$BIN/ndb_create_table" -d test -e 'CREATE TABLE wide (k INT UNSIGNED NOT
 with_fewer "$BIN/rows_client" 200
 want_text err "^reads with shared locks: error 4119, .* $no_link"
 want 0 "$BIN/rows_client" 200
+want 0 "$BIN/ndb_create_index" -d test -e 'CREATE UNIQUE INDEX by_k ON wide (k)'
+with_fewer "$BIN/rows_client" 200 by_k
+want_text err "^one read: error 4119, .* $no_link"
+want 0 "$BIN/rows_client" 200 by_k
 drop_awkward
 stop_cluster

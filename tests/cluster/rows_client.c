@@ -2,9 +2,10 @@
  * client. For batches.sh. */
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * rows_client COUNT
+ * rows_client COUNT [UNIQUE]
  *   ROWS rows are written; then COUNT times one of them is read in one execute, without and with a
- *   lock: all are read, and none is refused.
+ *   lock: all are read, and none is refused. With the name of a unique index of the key: each row is
+ *   read alone, by that.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,9 +90,28 @@ static void read_all(const struct client *client, enum ndb_lock_mode lock, const
     ndb_transaction_close(t);
 }
 
+static void read_each(const struct client *client, struct ndb_table *table, const char *unique)
+{
+    int index = ndb_table_find_unique(table, unique);
+    if (index < 0) {
+        fprintf(stderr, "no index %s\n", unique);
+        exit(1);
+    }
+    struct ndb_record *record = ndb_record_create_unique(client->ndb, table, (uint32_t)index,
+                                                         fields, 2, sizeof(struct row));
+    if (record == NULL) die("record", ndb_error(client->ndb));
+    for (uint32_t key = 0; key < ROWS; key++) {
+        struct row row = {.key = key};
+        if (ndb_read_row(client->ndb, record, &row, TIMEOUT_MS) != 0)
+            die("one read", ndb_error(client->ndb));
+    }
+    printf("each row by %s: done\n", unique);
+    ndb_record_release(record);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 2) return 2;
+    if (argc != 2 && argc != 3) return 2;
     struct client client = {.count = (uint32_t)strtoul(argv[1], NULL, 10)};
     struct ndb_connection_options options = {.name = "rows_client"};
     struct ndb_cluster_connection *connection = ndb_connection_create(NULL, &options);
@@ -108,9 +128,13 @@ int main(int argc, char **argv)
     client.rows = calloc(ROWS, sizeof *client.rows);
     if (client.record == NULL || client.rows == NULL) die("record", ndb_error(client.ndb));
     write_all(&client);
-    read_all(&client, NDB_COMMITTED_READ, "reads");
-    read_all(&client, NDB_LOCK_SHARED, "reads with shared locks");
-    read_all(&client, NDB_LOCK_EXCLUSIVE, "reads with exclusive locks");
+    if (argc == 3) {
+        read_each(&client, table, argv[2]);
+    } else {
+        read_all(&client, NDB_COMMITTED_READ, "reads");
+        read_all(&client, NDB_LOCK_SHARED, "reads with shared locks");
+        read_all(&client, NDB_LOCK_EXCLUSIVE, "reads with exclusive locks");
+    }
     free(client.rows);
     ndb_record_release(client.record);
     ndb_table_release(table);
