@@ -144,7 +144,7 @@ static void remove_from_data_dir(struct process *process, const char *format, ..
 
 static void write_traces(struct process *process, uint32_t trace_no)
 {
-    uint32_t threads = process->node != NULL ? process->config.thread_count : 0;
+    uint32_t threads = process->config.thread_count;
     for (uint32_t no = 0; no < threads; no++) {
         FILE *file = no == 0 ? open_in_data_dir(process, "w", "trace.log.%u", trace_no)
                              : open_in_data_dir(process, "w", "trace.log.%u_t%u", trace_no, no);
@@ -154,8 +154,7 @@ static void write_traces(struct process *process, uint32_t trace_no)
         thread_trace(node_thread(process->node, no), put_to_file, file);
         fclose(file);
     }
-    for (uint32_t no = threads == 0 ? 1 : threads; no < THREADS_MAX;
-         no++) /* A former life had more threads. */
+    for (uint32_t no = threads; no < THREADS_MAX; no++) /* A former life had more threads. */
         remove_from_data_dir(process, "trace.log.%u_t%u", trace_no, no);
 }
 
@@ -192,7 +191,7 @@ static void shorten_error_log(struct process *process)
 }
 
 static void write_error_log(struct process *process, const struct node_failure *failure,
-                            uint32_t trace_no)
+                            const char *trace)
 {
     char when[32];
     shorten_error_log(process);
@@ -202,13 +201,15 @@ static void write_error_log(struct process *process, const struct node_failure *
     fprintf(file,
             "Time: %s\nStatus: %s error\nMessage: %s\nError: %u\nError data: %s\nError object: %s "
             "(Line: %u)\n"
-            "Program: ndbmtd\nPid: %d thr: %u\nVersion: %s\nTrace file name: ndb_%u_trace.log.%u\n"
-            "Trace file path: %s/ndb_%u_trace.log.%u",
+            "Program: ndbmtd\nPid: %d thr: %u\nVersion: %s\nTrace file name: %s\n",
             when, exit_code_class(failure->exit_code), exit_code_text(failure->exit_code),
             failure->exit_code, failure->text, base_name(failure->file), failure->line,
-            (int)getpid(), failure->thread_no, NDB_VERSION_TEXT, process->config.own_node, trace_no,
-            process->data_dir, process->config.own_node, trace_no);
-    if (process->config.thread_count > 1)
+            (int)getpid(), failure->thread_no, NDB_VERSION_TEXT, trace);
+    if (process->node == NULL)
+        fprintf(file, "Trace file path: none");
+    else
+        fprintf(file, "Trace file path: %s/%s", process->data_dir, trace);
+    if (process->node != NULL && process->config.thread_count > 1)
         fprintf(file, " [t1..t%u]", process->config.thread_count - 1);
     fprintf(file, "\n***EOM***\n\n");
     fclose(file);
@@ -264,15 +265,18 @@ _Noreturn void process_fail(struct process *process, const struct node_failure *
     failing = true;
     signal(SIGALRM, SIG_DFL);
     alarm(FAIL_SECONDS);
-    uint32_t trace_no = next_trace_no(process);
-    write_error_log(process, failure, trace_no);
-    write_traces(process, trace_no);
+    char trace[64] = "none"; /* No thread has run. */
+    uint32_t trace_no = process->node != NULL ? next_trace_no(process) : 0;
+    if (process->node != NULL)
+        snprintf(trace, sizeof trace, "ndb_%u_trace.log.%u", process->config.own_node, trace_no);
+    write_error_log(process, failure, trace);
+    if (process->node != NULL) write_traces(process, trace_no);
     process_log(process, LOG_LEVEL_ALERT,
                 "Forced node shutdown completed. Caused by error %u: '%s (%s)'. %s, line %u: %s. "
-                "Trace: ndb_%u_trace.log.%u",
+                "Trace: %s",
                 failure->exit_code, exit_code_text(failure->exit_code),
                 exit_code_class(failure->exit_code), base_name(failure->file), failure->line,
-                failure->text, process->config.own_node, trace_no);
+                failure->text, trace);
     angel_tell_end(process, failure->exit_code, 0);
     if (process->angel_pipe < 0) end_without_angel(process, failure->exit_code);
     _exit(EXIT_FAILURE);

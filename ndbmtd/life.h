@@ -33,7 +33,8 @@ int fetch_patiently(struct process *process, const struct options *options);
 
 /* --- look.c --- */
 /* Looks at configuration and DataDir, locks the pid file and goes to the background, as `options`
- * say. 0, or -1 with a message: the program ends. */
+ * say. Else the program ends, with a message: -1 when another process may be the node, or the code
+ * of the failure. */
 int look_first(struct process *process, struct options *options);
 /* The log of a node in the background. 0, or -1 with a message. */
 int process_open_log(struct process *process);

@@ -126,16 +126,17 @@ int look_first(struct process *process, struct options *options)
     if (fetch_first(process, options, id_wait) != 0) return -1;
     if (configure_node(process, why, sizeof why) != 0) {
         process_log(process, LOG_LEVEL_ERROR, "%s", why);
-        return -1;
+        return EXIT_INVALID_CONFIG;
     }
     int unfit = memory_fits(process, NULL, why, sizeof why);
     if (unfit != 0)
         process_log(process, unfit < 0 ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, "%s", why);
-    if (unfit < 0) return -1;
+    if (unfit < 0) return EXIT_MEMALLOC;
     angel_tell_settings(
         process); /* No pipe yet: what the angel does when its first child dies at once. */
-    if (use_data_dir(process) != 0 || open_pid_file(process) != 0) return -1;
-    if (options->daemon && process_open_log(process) != 0) return -1;
+    if (use_data_dir(process) != 0) return EXIT_GENERIC;
+    if (open_pid_file(process) != 0) return -1; /* Perhaps another process is the node. */
+    if (options->daemon && process_open_log(process) != 0) return EXIT_GENERIC;
     ndb_mgm_destroy_handle(process->mgm); /* Frees the node id: the working process takes it. */
     config_free((struct cluster_config *)(uintptr_t)process->cluster);
     process->cluster = NULL;

@@ -169,15 +169,24 @@ int main(int argc, char **argv)
     program_takes_no_hangup(false);
 
     if (!options.again.angel) {
-        if (look_first(&process, &options) != 0) {
+        int failed = look_first(&process, &options);
+        if (failed != 0) {
             service_notify("STATUS=The data node could not begin: its log says why");
+            if (failed > 0 && options.again.node != 0) /* Nobody need look at a later life. */
+                process_report_failure(&process, 0, 0, (uint32_t)failed);
             return 1;
         }
     } else if (options.daemon) {
         (void)process_open_log(
             &process); /* Without a log its words come to the same file by stderr. */
     }
-    if (!options.foreground && angel_run(&process) != 0) return 1;
+    if (!options.foreground && angel_run(&process) != 0) {
+        process_log(&process, LOG_LEVEL_ERROR, "the angel cannot start the node's process: %s",
+                    strerror(errno));
+        process_report_failure(&process, 0, 0, EXIT_GENERIC);
+        remove_pid_file(&process);
+        return 1;
+    }
     int result = life_run(&process, &options);
     if (options.foreground) {
         if (result != 0) process_report_failure(&process, 0, 0, EXIT_GENERIC);

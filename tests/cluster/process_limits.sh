@@ -154,6 +154,24 @@ start_daemon 2
 want 0 "$BIN/ndb_waiter" --timeout=100
 stop_cluster
 
+say "the same with a node in the foreground, whose next life nobody need look at"
+write_config 2 2
+start_mgm --initial
+wait_mgm || die "the management server does not start"
+start_node 1
+start_node 2
+want 0 "$BIN/ndb_waiter" --timeout=100
+sed -i 's/^DataMemory=.*/DataMemory=16000G/' "$BOX/config.ini"
+reload
+: >"$BOX/mgm/ndb_49_cluster.log"
+want 0 "$BIN/ndb_mgm" -e '2 RESTART'
+wait_text mgm/ndb_49_cluster.log 'Node 2: Forced node shutdown completed.*Caused by error 2327'
+ended "${NODE_PIDS[2]}" && fail "node 2 has ended well"
+unset 'NODE_PIDS[2]'
+want 0 "$BIN/ndb_mgm" -e '1 STATUS'
+want_text out 'Node 1: started'
+stop_cluster
+
 say "little address space is allowed: whatever fails for it is told, until the node starts"
 DATA_MEMORY=60M write_config 1 1
 start_mgm --initial
