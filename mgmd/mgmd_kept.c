@@ -287,14 +287,15 @@ bool mgmd_config_fits(struct mgmd *mgmd, const struct node_mask *nodes, bool who
         if (old == NULL && (whole || !says_digest(node)))
             continue; /* The others refuse what does not fit. */
         if (old == NULL) {
-            (void)snprintf(why, size,
-                           "Node %u runs with generation %u of a configuration that is not kept "
-                           "here, and differs from this one: whether it could come back alone is "
-                           "not known. Order it at a management server that has that one, restart "
-                           "all data nodes together (ALL RESTART), start this server with the file "
-                           "that they run with, or order RESTART -f, which looks neither at that "
-                           "nor at whether somebody else has its rows",
-                           (uint32_t)(node - mgmd->nodes), node->generation);
+            (void)snprintf(
+                why, size,
+                "Node %u runs with generation %u of a configuration that is not kept "
+                "here, and differs from this one: whether node %u could come back alone is "
+                "not known. Order it at a management server that has that one, restart "
+                "all data nodes together (ALL RESTART), start this server with the file "
+                "that they run with, or order RESTART -f, which looks neither at that "
+                "nor at whether somebody else has its rows",
+                (uint32_t)(node - mgmd->nodes), node->generation, id);
             return false;
         }
         const char *needs = config_restart_needed(old, mgmd->config, id, what, sizeof(what));

@@ -204,8 +204,11 @@ static int restart(struct console *console, const struct console_command *comman
     for (uint32_t i = 0; i < command->node_count; i++) {
         (void)fprintf(console->out, "Node %u is being restarted\n", command->nodes[i]);
     }
-    print_unreached(console->out, unreached, unreached_count, "restart",
-                    "The others wait for them: start them.");
+    const char *then = "The others wait for them: start them.";
+    if ((command->flags & NDB_MGM_FLAG_INITIAL) != 0)
+        then = "The others wait for them: start them with --initial.";
+    if ((command->flags & NDB_MGM_FLAG_NOSTART) != 0) then = "Those that run go on with START.";
+    print_unreached(console->out, unreached, unreached_count, "restart", then);
     return 0;
 }
 
