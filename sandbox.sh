@@ -165,16 +165,18 @@ living() {
 # A data node that has lost its pid file runs as before: its angel, the only one without other threads, has it again. Workers
 # that are just being made are the angel's children.
 keep_pid_files() {
-    local pid words threads node
-    for pid in $(pgrep -x ndbmtd || true); do
+    local pid parent words threads node
+    for pid in $(pgrep -x ndbmtd 2>/dev/null || true); do
         mapfile -d '' -t words 2>/dev/null <"/proc/$pid/cmdline" || continue
         threads=("/proc/$pid/task"/*)
         if [ "${words[0]:-}" != "$BIN/ndbmtd" ] || [ ${#threads[@]} != 1 ] || ! of_the_box "$pid"; then continue; fi
-        if [ "$(ps -o comm= -p "$(ps -o ppid= -p "$pid" | tr -d ' ')")" = ndbmtd ]; then continue; fi
+        parent=$(ps -o ppid= -p "$pid" | tr -d ' ') || continue # It has ended meanwhile.
+        if [ "$(ps -o comm= -p "$parent")" = ndbmtd ]; then continue; fi
         for node in 1 2; do
             if [[ " ${words[*]:1} " != *" --ndb-nodeid=$node "* ]] || alive "${PID_FILES[$node]}"; then continue; fi
-            echo "pid $pid is data node $node without its pid file: it is written anew"
-            echo "$pid" >"${PID_FILES[$node]}" || true
+            mkdir -p "$BOX/node$node"
+            echo "$pid" >"${PID_FILES[$node]}" || continue
+            echo "pid $pid is data node $node without its pid file: it was written anew"
         done
     done
 }
@@ -182,7 +184,7 @@ keep_pid_files() {
 # Management servers of this directory whose pid file was removed or moved away while they run.
 lost_servers() {
     local pid words
-    for pid in $(pgrep -x ndb_mgmd || true); do
+    for pid in $(pgrep -x ndb_mgmd 2>/dev/null || true); do
         mapfile -d '' -t words 2>/dev/null <"/proc/$pid/cmdline" || continue
         if [[ "${words[0]:-}" != "$BIN/ndb_mgmd" || " ${words[*]:1} " != *" --config-dir=$BOX/mgm "* ]]; then continue; fi
         if [ "$(cat "${PID_FILES[0]}" 2>/dev/null)" != "$pid" ]; then echo "$pid"; fi
@@ -335,7 +337,7 @@ last_words() {
 # Its directory is not needed: a new one has everything from config.ini and the data nodes.
 management_fails() {
     cat "$BOX/mgm.err"
-    if grep -q 'ndb_49_config\.bin' "$BOX/mgm.err"; then
+    if grep -q 'no configuration in .* can be read' "$BOX/mgm.err"; then
         echo "Move sandbox/mgm away, and start again: the data nodes have all data, and the cluster's id" >&2
     fi
     exit 1
@@ -371,6 +373,7 @@ start_cluster() {
             exit 1
         fi
     fi
+    mkdir -p "$BOX/mgm" # It may have been moved away.
     # The first management server of a directory says that a new cluster begins, which it does here.
     alive "${PID_FILES[0]}" || "$BIN/ndb_mgmd" --config-file="$BOX/config.ini" --config-dir="$BOX/mgm" \
         2>"$BOX/mgm.err" {LOCK}<&- || management_fails

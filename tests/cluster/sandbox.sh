@@ -314,7 +314,7 @@ for node in 1 2; do
     pid=$(pid_of "node$node/ndb_$node.pid")
     if [ "$node" = 1 ]; then rm "$SANDBOX/node1/ndb_1.pid"; else : >"$SANDBOX/node2/ndb_2.pid"; fi
     box 0 start
-    want_text out "^pid $pid is data node $node without its pid file: it is written anew"
+    want_text out "^pid $pid is data node $node without its pid file: it was written anew"
     want_text out 'The cluster is running already'
     [ "$(pid_of "node$node/ndb_$node.pid")" = "$pid" ] || fail "the pid file of node $node has $(pid_of "node$node/ndb_$node.pid"), not $pid"
 done
@@ -328,6 +328,19 @@ rm -rf "$BOX/moved"
 mv "$SANDBOX/mgm" "$BOX/moved"
 box 0 start
 want_text out 'The package database is there, as it was when the cluster stopped'
+
+say "The same while the data nodes run"
+pid=$(pid_of mgm/ndb_49.pid)
+kill -9 "$pid"
+ended "$pid"
+for file in "$SANDBOX"/mgm/ndb_49_config.bin.*; do : >"$file"; done
+box 1 start
+want_text err "^Move sandbox/mgm away, and start again"
+rm -rf "$BOX/moved"
+mv "$SANDBOX/mgm" "$BOX/moved"
+box 0 start
+want_text out 'Starting what is not running any more'
+box 0 status
 box 0 stop
 
 say "A worker without its angel is waited for; a data node of somebody else is left alone"
