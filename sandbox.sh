@@ -162,9 +162,9 @@ living() {
     echo "$count"
 }
 
-# A data node that has lost its pid file runs as before: its angel, the only one without other threads, has it again. Workers
-# that are just being made are the angel's children.
-keep_pid_files() {
+# unmarked_nodes: "PID NODE" of each data node that has lost its pid file; it runs as before. Of its processes it is the angel,
+# the only one without other threads. Workers that are just being made are the angel's children.
+unmarked_nodes() {
     local pid parent words threads node
     for pid in $(pgrep -x ndbmtd 2>/dev/null || true); do
         mapfile -d '' -t words 2>/dev/null <"/proc/$pid/cmdline" || continue
@@ -174,11 +174,19 @@ keep_pid_files() {
         if [ "$(ps -o comm= -p "$parent")" = ndbmtd ]; then continue; fi
         for node in 1 2; do
             if [[ " ${words[*]:1} " != *" --ndb-nodeid=$node "* ]] || alive "${PID_FILES[$node]}"; then continue; fi
-            mkdir -p "$BOX/node$node"
-            echo "$pid" >"${PID_FILES[$node]}" || continue
-            echo "pid $pid is data node $node without its pid file: it was written anew"
+            echo "$pid $node"
         done
     done
+}
+
+# They have it again.
+keep_pid_files() {
+    local pid node
+    while read -r pid node; do
+        mkdir -p "$BOX/node$node"
+        echo "$pid" >"${PID_FILES[$node]}" || continue
+        echo "pid $pid is data node $node without its pid file: it was written anew"
+    done < <(unmarked_nodes)
 }
 
 # Management servers of this directory whose pid file was removed or moved away while they run.
@@ -770,7 +778,7 @@ status)
             exit 1
         done
         need_address
-        case $(living) in
+        case $(($(living) + $(unmarked_nodes | wc -l))) in
         0) echo "The cluster is not running." ;;
         1) echo "The management server is not running, one data node is: ./sandbox.sh start" ;;
         *) echo "The management server is not running, two data nodes are: ./sandbox.sh start" ;;

@@ -329,10 +329,18 @@ mv "$SANDBOX/mgm" "$BOX/moved"
 box 0 start
 want_text out 'The package database is there, as it was when the cluster stopped'
 
-say "The same while the data nodes run"
+say "The same while the data nodes run; their status is true without a pid file, too"
 pid=$(pid_of mgm/ndb_49.pid)
 kill -9 "$pid"
 ended "$pid"
+mv "$SANDBOX/node1/ndb_1.pid" "$BOX/ndb_1.pid"
+box 1 status
+want_text out 'The management server is not running, two data nodes are: ./sandbox.sh start'
+mv "$SANDBOX/node2/ndb_2.pid" "$BOX/ndb_2.pid"
+box 1 status
+want_text out 'The management server is not running, two data nodes are: ./sandbox.sh start'
+mv "$BOX/ndb_1.pid" "$SANDBOX/node1/ndb_1.pid"
+mv "$BOX/ndb_2.pid" "$SANDBOX/node2/ndb_2.pid"
 for file in "$SANDBOX"/mgm/ndb_49_config.bin.*; do : >"$file"; done
 box 1 start
 want_text err "^Move sandbox/mgm away, and start again"
